@@ -12,6 +12,7 @@ from pathlib import Path
 from typer.testing import CliRunner
 
 from confide.cli.main import app
+from confide.metrics.names import METRIC_NAMES, Face
 from confide.metrics.registry import METRICS
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the studies, which are not installed
@@ -73,14 +74,22 @@ def metrics() -> str:
         "# Metrics\n",
         "`confide.metric_score(counts, NAME, **options)` computes any of these; "
         "`confide.intervals.estimate(counts, NAME)` adds standard error and interval.\n",
-        "| name | better | ranks only | needs probabilities | options |",
-        "|---|---|---|---|---|",
+        "| name | also | better | ranks only | needs probabilities | options | offered too by |",
+        "|---|---|---|---|---|---|---|",
     ]
-    better = {True: "higher", False: "lower", None: "neither"}
     for metric in METRICS.values():
-        options = ", ".join(f"`{option}`" for option in metric.options)
+        facts = METRIC_NAMES[metric.name]
+        options, also = (", ".join(f"`{one}`" for one in named) for named in (metric.options, facts.aliases))
         ranks, probabilities = ("yes" if flag else "" for flag in (metric.ranks_only, metric.probabilities))
-        lines.append(f"| `{metric.name}` | {better[metric.higher_is_better]} | {ranks} | {probabilities} | {options} |")
+        others = ", ".join(face.value for face in Face if face in facts.faces - {Face.EXACT})
+        lines.append(
+            f"| `{metric.name}` | {also} | {facts.better.value} | {ranks} | {probabilities} | {options} | {others} |"
+        )
+    lines.append("\nOther faces offer these, too:\n\n| name | also | title | offered by |\n|---|---|---|---|")
+    for facts in METRIC_NAMES.values():
+        if Face.EXACT not in facts.faces:
+            also = ", ".join(f"`{one}`" for one in facts.aliases)
+            lines.append(f"| `{facts.name}` | {also} | {facts.heading} | {', '.join(sorted(facts.faces))} |")
     lines.append(
         "\n*Ranks only* means that a strictly increasing transformation of the scores changes nothing. Threshold "
         "measures call `score >= threshold` positive; the default threshold is 0.5. `interpolated_thresholds` and "

@@ -28,7 +28,12 @@ PRIVATE_NAME = re.compile(r"_?(labels?|keys?|seeds?|secrets?|tokens?|passwords?|
 COLUMN_NAMES = (
     "federation.site.config.SiteModel learning.workflow.Workflow ledger.account_terms.AccountTerms "
     "ledger.payer.FileSubject ledger.reader.Publication ledger.question.PublicQuestion sources.rows.RowColumns "
-    "tasks.contest_folder.HolderRecord tasks.federation_demo.DemoData tasks.scores.ColumnScores "
+    "tasks.contest_folder.HolderRecord tasks.federation_demo.DemoData tasks.release_terms.ColumnScores "
+    "tasks.requests.release.ReleaseRequest tasks.requests.learning.WorkflowRequest "
+    "tasks.requests.contest.ContestRequest tasks.requests.account.AccountRequest "
+    "tasks.requests.federation.SiteRequest tasks.requests.federation.ModelRequest "
+    "tasks.requests.federation.DemoRequest "
+    "tasks.requests.learning.SelectRequest tasks.requests.learning.TrainRequest "
     "contest.server.home.Settings report.evaluation.plots._Curve "
     "contest.server.chain.Writer contest.server.submissions.Submission"
 )
@@ -39,6 +44,7 @@ PUBLIC_FACTS = (
     "privacy.mechanisms.average_precision_sensitivity.LocalSensitivity privacy.queries.Noise "
     "privacy.noisy_numbers.PositivesScale privacy.noisy_numbers.GivenScale federation.site.local_models.Scorer "
     "evaluation.settings.Settings provenance.Provenance tasks.contest_demo.ContestDemo "
+    "tasks.requests.contest.ContestPlanRequest "
     "attacks.from_auc.labelings.Labelings attacks.from_auc.labeling_count.LabelingCount "
     "attacks.from_auc.posterior._Part "
     "releases.simulation.StandIn sources.paired_sums._Digits"

@@ -11,8 +11,8 @@ from unittest.mock import patch
 
 import pytest
 
-from confide.cli import options
 from confide.cli.completion import SHELLS
+from confide.tasks.requests import options
 from tests.cli.commands import Answer, confide
 
 FILES = {
@@ -137,14 +137,12 @@ def test_names_that_are_offered_are_those_that_exist() -> None:
     from confide.privacy.guarantee import UNITS
     from confide.privacy.mechanisms.feature_scores import SCORES
     from confide.privacy.neighbours import Neighbours
-    from confide.releases.registry import ONLY_BY_CURVES, RELEASABLE
     from confide.releases.shapes import SHAPES
 
     assert set(options.NEIGHBOURS) == set(Neighbours)
     assert set(options.UNITS) == set(UNITS)
     assert set(options.COMPOSITIONS) == set(Composition)
     assert set(options.MODES) == set(MODES)
-    assert set(options.METRICS) == {*RELEASABLE, *ONLY_BY_CURVES}
     assert set(options.SHAPES) == set(SHAPES)
     assert set(options.METHODS) == set(METHODS)
     assert set(options.FEATURE_SCORES) == set(SCORES)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from confide.tasks.contest_new import plan_contest, planned_repetitions
+from confide.tasks.requests.contest import ContestPlanRequest
 from tests.cli.commands import confide
 
 USUAL = (
@@ -73,6 +75,7 @@ def test_refusals_name_the_flag(changes: tuple[object, ...], message: str) -> No
 
 
 def test_the_bar_counts_what_the_task_simulates() -> None:
-    assert planned_repetitions(rows=10_000, public=1.0, answers=1_000, repetitions=None) == 6
-    assert planned_repetitions(rows=10_000, public=0.5, answers=1_000, repetitions=None) == 12
-    assert planned_repetitions(rows=10_000, public=0.5, answers=1_000, repetitions=7) == 7
+    request = ContestPlanRequest(rows=10_000, prevalence=0.3, answers=1_000, epsilon=1)
+    assert planned_repetitions(replace(request, public=1.0)) == 6
+    assert planned_repetitions(replace(request, public=0.5)) == 12
+    assert planned_repetitions(replace(request, public=0.5, repetitions=7)) == 7

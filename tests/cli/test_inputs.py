@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from confide.cli.options import split_columns
 from confide.errors import ParameterError
+from confide.tasks.requests.evaluate import split_columns
 
 
 @pytest.mark.parametrize(

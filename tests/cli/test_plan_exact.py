@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from typing import Any
 
 import pytest
 
-from confide.tasks.plan import TAKES, ExactTerms, plan_exact
+from confide.tasks.plan import plan_exact
+from confide.tasks.requests.plan import TAKES, ExactPlanRequest
 from tests.cli.commands import confide
 
 AUC = ("plan", "--exact", "auc", "--auc", 0.8, "--prevalence", 0.3)
@@ -89,4 +91,6 @@ def test_wrong_usage_names_flags_and_the_next_step(arguments: tuple[object, ...]
 
 
 def test_every_term_belongs_to_a_question() -> None:
-    assert {name for names in TAKES.values() for name in names} == set(ExactTerms.__annotations__)
+    assert {name for names in TAKES.values() for name in names} == {one.name for one in fields(ExactPlanRequest)} - {
+        "exact"
+    }

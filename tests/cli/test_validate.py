@@ -15,7 +15,8 @@ from confide.federation.question import Question
 from confide.federation.site_state import ProgressState, SiteState
 from confide.ledger.ledger import Ledger
 from confide.report.validation.plan import attacker_lines, guarantee_sentences, plan_tables
-from confide.tasks.validate import plan_validation, request_validation
+from confide.tasks.requests.validate import ValidateRequest
+from confide.tasks.validate import plan_validation, prepare_validation
 from tests.cli.commands import confide
 from tests.cli.hospitals import NAMES, Hospitals, NearSession, near, out_of_reach
 
@@ -117,7 +118,9 @@ def test_a_dry_run_names_terms_that_cannot_be_mistaken(provisioned: Hospitals, m
     shown = " ".join(provisioned.ask(*PRIVATE, "--dry-run").out.replace("│", " ").split())
     assert "sites needed to take masks off -" in shown
     assert "threshold" not in shown
-    plan = plan_validation(request_validation(provisioned.coordinator, model_name="risk", mode="private", epsilon=1))
+    plan = plan_validation(
+        prepare_validation(ValidateRequest(provisioned.coordinator, model_name="risk", mode="private", epsilon=1))
+    )
     heads = [head for table in plan_tables(plan, rows="--rows") for head in table.head]
     assert [head for head in heads if "interval" in head] == [
         "width of the AUC's interval, these rows",

@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import kendalltau, norm
 
 from confide.contest.estimators import ratio_form
-from confide.contest.metric import KINDS, Better, ContestMetric
+from confide.contest.metric import KINDS, ContestMetric
 from confide.contest.plan import ContestPlan, Expected, plan_contest, usual_repetitions
 from confide.contest.simulation import (
     Scenario,
@@ -26,6 +26,7 @@ from confide.contest.simulation import (
 )
 from confide.contest.terms import FinalMechanism
 from confide.errors import ParameterError
+from confide.metrics.names import Better
 from tests.contest.small_contests import unmasked
 
 TRIAL_AUC = float(norm.cdf(1.5 / math.sqrt(2.0 * (1.0 + 0.875**2 + 0.15**2))))  # signal 1.5

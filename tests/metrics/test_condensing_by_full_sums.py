@@ -18,7 +18,7 @@ from confide.intervals.calibration import (
 )
 from confide.intervals.interval import Estimate
 from confide.intervals.metric_estimates import RULES, estimate, estimates
-from confide.metrics.condensing import CONDENSED_FROM, condensed
+from confide.metrics.condensing import CONDENSED_FROM, condense
 
 ROWS = 60_000
 KINDS = {
@@ -41,7 +41,7 @@ def counts_of(kind: str, rows: int = ROWS) -> ScoreCounts:
 @pytest.mark.parametrize("kind", KINDS)
 def test_estimates_are_those_of_all_scores(kind: str) -> None:
     counts = counts_of(kind)
-    few = condensed(counts)
+    few = condense(counts)
     assert len(few) < len(counts)
     formulas: tuple[Callable[[ScoreCounts], Estimate], ...] = (
         *(brier_estimate, scaled_brier_estimate, log_loss_estimate, observed_expected_estimate, intercept_estimate),
@@ -56,7 +56,7 @@ def test_estimates_are_those_of_all_scores(kind: str) -> None:
 
 def test_a_third_power_is_exact_and_a_wide_cell_is_not() -> None:
     counts = counts_of("plain")
-    few = condensed(counts)
+    few = condense(counts)
     for power, tolerance in ((0, 1e-13), (1, 1e-13), (2, 1e-13), (3, 1e-13)):
         for side in ("positives", "negatives"):
             exact, fast = (float(np.sum(getattr(each, side) * each.scores**power)) for each in (counts, few))
@@ -72,17 +72,17 @@ def test_scores_of_0_and_1_are_kept() -> None:
         np.concatenate(([3], counts.positives, [5])),
         np.concatenate(([7], counts.negatives, [2])),
     )
-    few = condensed(rows)
+    few = condense(rows)
     assert (few.positives[0], few.negatives[0], few.positives[-1], few.negatives[-1]) == (3, 7, 5, 2)
     assert log_loss_estimate(few).value == pytest.approx(log_loss_estimate(rows).value, rel=1e-11)
 
 
 def test_few_and_weighted_counts_stay() -> None:
     few = counts_of("plain", CONDENSED_FROM // 2)
-    assert condensed(few) is few
+    assert condense(few) is few
     counts = counts_of("plain")
     weighted = ScoreCounts(counts.scores, counts.positives * 0.5, counts.negatives * 0.5)
-    assert condensed(weighted) is weighted
+    assert condense(weighted) is weighted
 
 
 def test_a_steep_line_is_fitted_on_all_scores() -> None:

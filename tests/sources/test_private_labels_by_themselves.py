@@ -21,7 +21,7 @@ from confide.sources.encoding import Encoding, read_rows, row_keys
 from confide.sources.feature_columns import spelling
 from confide.sources.frames import private_columns
 from confide.sources.rows import Rows, group_names, member_codes
-from confide.tasks.scores import ColumnScores
+from confide.tasks.release_terms import ColumnScores
 
 SAME: list[list[Any]] = [
     [1, 1.0, "1", "1.00", " 1", Decimal(1), Decimal("1.00"), np.int8(1), np.float32(1), np.str_("1"), np.uint64(1)],

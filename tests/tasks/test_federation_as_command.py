@@ -9,7 +9,8 @@ import pytest
 
 from confide.errors import UsageError
 from confide.tasks.federation import add_site, federation_status, init_federation, stop_server
-from confide.tasks.federation_demo import FEWEST_SITES, MODES, MOST_SITES, must_forget, plan_demo
+from confide.tasks.federation_demo import MODES, must_forget, plan_demo
+from confide.tasks.requests.federation import FEWEST_DEMO_SITES, MOST_DEMO_SITES
 from tests.cli.commands import confide
 from tests.cli.hospitals import Hospitals
 
@@ -43,7 +44,8 @@ def test_a_demonstration_is_planned_before_anything_is_made(provisioned: Hospita
         plan_demo(tmp_path / "demo", score="risk")
 
 
-def test_the_command_allows_as_many_hospitals_as_the_task() -> None:
-    from confide.cli.federation_demo import FEWEST_DEMO_SITES, MOST_DEMO_SITES
-
-    assert (FEWEST_DEMO_SITES, MOST_DEMO_SITES) == (FEWEST_SITES, MOST_SITES)
+@pytest.mark.parametrize("sites", [FEWEST_DEMO_SITES - 1, MOST_DEMO_SITES + 1])
+def test_the_command_refuses_too_few_and_too_many_hospitals(sites: int) -> None:
+    answer = confide("federation", "demo", "--sites", sites)
+    assert answer.code == 2
+    assert "--sites" in answer.err

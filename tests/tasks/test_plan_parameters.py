@@ -10,7 +10,8 @@ import pytest
 
 from confide.report.plan import release_command
 from confide.tasks.plan import plan, release_parameters
-from confide.tasks.release import prepare_release, quote_release, release
+from confide.tasks.release import quote_release, release
+from confide.tasks.requests.release import ReleaseRequest
 from tests.cli.commands import confide
 
 USUAL: dict[str, Any] = {"rows": 400, "prevalence": 0.2, "expected": 0.8}
@@ -36,8 +37,8 @@ def test_a_plan_gives_the_parameters_of_its_release(given: dict[str, Any], comma
     assert written.endswith("--prevalence-guess 0.2")
 
 
-def test_release_and_its_quote_show_the_parameters_of_one_function() -> None:
-    expected = list(inspect.signature(prepare_release).parameters)
+def test_release_and_its_quote_show_the_fields_of_one_request() -> None:
+    expected = list(inspect.signature(ReleaseRequest).parameters)
     for task in (release, quote_release):
         assert list(inspect.signature(task).parameters) == expected
         assert task.__doc__

@@ -24,7 +24,8 @@ from confide.privacy.neighbours import Neighbours
 from confide.releases.curves import prepare_curves
 from confide.releases.plan_result import ADDITION, ZCDP, Share
 from confide.report.plan import plan_commands, plan_page
-from confide.tasks.plan import TABLES, TablePlan, curve_error, plan_tables, release_parameters
+from confide.tasks.plan import TablePlan, curve_error, plan_tables, release_parameters
+from confide.tasks.requests.plan import TABLES
 from tests.noises import Deaf
 
 CAPS = Budget(epsilon=Fraction(3), delta=Fraction(1, 10**6))

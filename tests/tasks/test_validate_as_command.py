@@ -14,8 +14,9 @@ from confide.errors import UsageError
 from confide.federation.policy import default_policy
 from confide.federation.protocol import RunError
 from confide.ledger.ledger import Ledger
+from confide.tasks.requests.validate import ValidateRequest
 from confide.tasks.site import add_model
-from confide.tasks.validate import plan_validation, request_validation, validate
+from confide.tasks.validate import plan_validation, prepare_validation, validate
 from tests.cli.hospitals import NAMES, Hospitals, near, out_of_reach
 from tests.report.test_evaluation_page import Elements
 
@@ -84,10 +85,14 @@ def test_wrong_parameters_are_refused_before_any_site_is_asked(
 @pytest.mark.long
 def test_a_plan_is_that_of_a_dry_run_and_asks_nobody(provisioned: Hospitals, monkeypatch: pytest.MonkeyPatch) -> None:
     out_of_reach(monkeypatch)
-    request = request_validation(provisioned.coordinator, model_name="risk", mode="private", epsilon=1, rows=3_000)
+    request = prepare_validation(
+        ValidateRequest(provisioned.coordinator, model_name="risk", mode="private", epsilon=1, rows=3_000)
+    )
     command = provisioned.ask("--mode", "private", "--epsilon", "1", "--rows", "3000", "--dry-run", "--json")
     assert plan_validation(request).to_dict() == json.loads(command.out)
-    exact = plan_validation(request_validation(provisioned.coordinator, model_name="risk", mode="secure-sum"))
+    exact = plan_validation(
+        prepare_validation(ValidateRequest(provisioned.coordinator, model_name="risk", mode="secure-sum"))
+    )
     for one in (plan_validation(request), exact):
         elements = Elements(one._repr_html_())
         assert "table" in elements.tags
@@ -132,6 +137,6 @@ def test_lack_of_budget_is_a_code_and_not_a_phrase(hospitals: Hospitals, monkeyp
 
 
 def test_the_task_takes_the_parameters_that_are_checked() -> None:
-    taken, checked = (inspect.signature(task).parameters for task in (validate, request_validation))
+    taken, checked = (inspect.signature(task).parameters for task in (validate, ValidateRequest))
     assert taken == checked
     assert "progress" in taken

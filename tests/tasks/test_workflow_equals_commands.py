@@ -22,7 +22,8 @@ from confide.errors import BudgetError, ConfideError, ParameterError, UsageError
 from confide.learning.workflow import HELD_OUT, TRAINING, Workflow
 from confide.ledger.question import PublicQuestion
 from confide.tasks.learning import quote_select, quote_train
-from confide.tasks.workflow_step import new_workflow, workflow_rows
+from confide.tasks.requests.learning import SelectRequest
+from confide.tasks.workflow_step import workflow_rows
 from tests.cli.commands import confide as command
 
 FEATURES: dict[str, Any] = {"label": "died", "columns": ["smoker", "age=50,60", "sex=f|m"]}
@@ -230,8 +231,7 @@ def test_a_dataframe_gives_what_its_file_gives(read: Any, file: Path, ledger: Pa
 
 def test_no_value_of_a_dataframe_changes_how_others_are_read() -> None:
     """A word, a missing value and a decimal with many digits would change the type of a whole column."""
-    absent = dict.fromkeys(("positive", "text", "bits", "leave_out", "vocabulary", "hold_out_by", "budget", "unit"))
-    workflow = new_workflow(**absent, **FEATURES, hold_out=0, rows_per_person=None)
+    workflow = SelectRequest("rows.csv", **FEATURES, hold_out=0).terms.workflow
     rows = {"died": [0, 1, 1], "smoker": [1, 0, 1], "age": [49, 55, 61], "sex": ["f", "m", "f"]}
     plain = workflow_rows(workflow, pd.DataFrame(rows), TRAINING)
     for odd in ("unknown", None, Decimal("55.000000000000000000000000000000000001"), 1e300, True):

@@ -11,37 +11,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.counts import FloatArray
-from confide.errors import ParameterError, did_you_mean
+from confide.errors import ParameterError
 from confide.intervals.interval import Interval
 from confide.intervals.proportions import wilson_interval_of
+from confide.metrics.names import METRIC_NAMES, Better, Face, metric_named, metric_title, names_of, offered_metric
 from confide.privacy.adversary import success_bound
 from confide.privacy.guarantee import Guarantee, checked_epsilon, exact_fraction, shown, typed
 from confide.privacy.neighbours import Neighbours
 
-NUMBERS = ("auc", "average_precision", "accuracy", "log_loss", "brier")
-"""Numbers whose publication can be attacked; accuracy is at the threshold 0.5."""
+PUBLISHABLE = names_of(Face.ATTACK)
+"""Metrics whose publication can be attacked; accuracy is at the threshold 0.5."""
+
+NUMBERS = tuple(name for name in PUBLISHABLE if name != "roc")
+"""Of these, single numbers."""
 
 MEANS = ("accuracy", "log_loss", "brier")
 """Numbers that are means over rows."""
 
-LOSSES = ("log_loss", "brier")
+LOSSES = tuple(name for name in NUMBERS if METRIC_NAMES[name].better == Better.LOWER)
 """Numbers of which less is better."""
 
-PUBLISHABLE = (*NUMBERS, "roc")
-
-RELEASED = ("auc", "average_precision", "accuracy", "brier", "roc")
+RELEASED = tuple(name for name in PUBLISHABLE if Face.RELEASE in METRIC_NAMES[name].faces)
 """Metrics that can be published with noise."""
-
-NAMES = {
-    "auc": "AUC",
-    "average_precision": "average precision",
-    "accuracy": "accuracy",
-    "log_loss": "log loss",
-    "brier": "Brier score",
-    "roc": "ROC curve",
-}
-
-_ALIASES = {"ap": "average_precision", "roc_auc": "auc", "auroc": "auc", "logloss": "log_loss", "brier_score": "brier"}
 
 MOST_DIGITS, MOST_TIMES = 15, 1_000
 
@@ -106,9 +97,7 @@ class Publication:
     times: int = 1
 
     def __post_init__(self) -> None:
-        if self.metric not in PUBLISHABLE:
-            hint = did_you_mean(self.metric, PUBLISHABLE)
-            raise ParameterError(f"cannot attack {self.metric!r}. {hint}Choose from {', '.join(PUBLISHABLE)}")
+        offered_metric(self.metric, Face.ATTACK, "cannot attack")
         if self.digits is not None and not 0 <= self.digits <= MOST_DIGITS:
             raise ParameterError(f"digits must lie between 0 and {MOST_DIGITS}; got {self.digits}")
         if self.epsilon is not None and self.metric not in RELEASED:
@@ -124,7 +113,7 @@ class Publication:
         Publication(metric='auc', digits=4, epsilon=None, times=1)
         """
         metric, _, how = text.strip().partition(":")
-        metric = _ALIASES.get(metric, metric)
+        metric = metric_named(metric)
         if how in ("", "exact"):
             return cls(metric=metric)
         digits = re.fullmatch(r"digits=([0-9]{1,3})", how)
@@ -147,7 +136,7 @@ class Publication:
         return f"{self.metric}:exact" if self.digits is None else f"{self.metric}:digits={self.digits}"
 
     def __str__(self) -> str:
-        name = NAMES[self.metric]
+        name = metric_title(self.metric)
         if self.epsilon is not None:
             times = f", {self.times} times" if self.times > 1 else ""
             return f"{name}, released with epsilon {shown(self.epsilon)}{times}"

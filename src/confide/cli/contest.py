@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
@@ -13,9 +14,10 @@ import typer
 
 from confide.cli import options, output
 from confide.cli.lazy_verbs import LazyGroup, Verb
-from confide.cli.options import AllowHttp, AsJson, ContestArgument, OptionalTo, To, client_of
+from confide.cli.options import AllowHttp, AsJson, ContestArgument, OptionalTo, To, client_of, options_of
 from confide.cli.steps import print_next, print_notes
 from confide.errors import OracleError, UsageError
+from confide.tasks.requests.contest import ContestPlanRequest, ContestRequest, FinalRequest
 
 if TYPE_CHECKING:
     from confide.contest.client import OracleClient
@@ -24,53 +26,9 @@ if TYPE_CHECKING:
     from confide.tasks.contest_publish import PublishedFinal, ReadyFinal
 
 
-METRICS = (
-    "auc",
-    "average_precision",
-    "accuracy",
-    "balanced_accuracy",
-    "recall",
-    "specificity",
-    "precision",
-    "f1",
-    "brier",
-    "log_loss",
-    "calibration_in_the_large",
-)
-
-METRIC_HELP = f"Metric of the board and of the final: {', '.join(METRICS[:-1])} or {METRICS[-1]}."
-
-
-_FINAL = "Final"
-
-
+@options_of(ContestPlanRequest)
 def plan(
-    rows: Annotated[int, typer.Option("--rows", "-n", metavar="N", min=10, help="Number of rows with labels.")],
-    prevalence: Annotated[float, typer.Option(metavar="P", help="A public guess of the share of positives.")],
-    answers: Annotated[int, typer.Option(metavar="K", min=2, help="Number of submissions of all teams together.")],
-    epsilon: Annotated[str, typer.Option("--epsilon", "-e", metavar="E", help="Promise of the public part.")],
-    teams: Annotated[int, typer.Option(metavar="T", min=2, help="Number of teams.")] = 50,
-    public: Annotated[
-        float, typer.Option(metavar="SHARE", help="Share of rows that the board is computed from.")
-    ] = 1.0,
-    metric: Annotated[str, typer.Option("--metric", "-m", metavar="NAME", help=METRIC_HELP)] = "auc",
-    threshold: Annotated[
-        float | None, typer.Option(metavar="T", help="Threshold of metrics that need one. [default: 0.5]")
-    ] = None,
-    auc: Annotated[float, typer.Option(metavar="A", help="AUC that a typical team reaches.")] = 0.8,
-    final_epsilon: Annotated[
-        str | None, typer.Option(metavar="E", help="Promise of a final on the other rows.", rich_help_panel=_FINAL)
-    ] = None,
-    final_delta: Annotated[
-        str, typer.Option(metavar="D", help="Above 0: shaped Gaussian noise, with less error.", rich_help_panel=_FINAL)
-    ] = "0",
-    finalists: Annotated[
-        int, typer.Option(metavar="K", min=2, help="Number of finalists.", rich_help_panel=_FINAL)
-    ] = 20,
-    repetitions: Annotated[
-        int | None, typer.Option(metavar="R", min=1, help="Simulated contests. [default: as many as take seconds]")
-    ] = None,
-    seed: Annotated[int, typer.Option(metavar="S", min=0, help="Seed of the simulation.")] = 0,
+    request: partial[ContestPlanRequest],
     as_json: options.AsJson = False,
     report: Annotated[Path | None, typer.Option(metavar="OUT.html", help="Write a page with a plot.")] = None,
 ) -> None:
@@ -92,25 +50,9 @@ def plan(
 
     if report is not None:
         check_report(report)
-    many = planned_repetitions(rows=rows, public=public, answers=answers, repetitions=repetitions)
+    many = planned_repetitions(request())
     with output.steps(many, f"simulating {many} contest{'' if many == 1 else 's'}") as step:
-        planned = plan_contest(
-            rows=rows,
-            prevalence=prevalence,
-            answers=answers,
-            epsilon=epsilon,
-            teams=teams,
-            public=public,
-            metric=metric,
-            threshold=threshold,
-            auc=auc,
-            final_epsilon=final_epsilon,
-            final_delta=final_delta,
-            finalists=finalists,
-            repetitions=repetitions,
-            seed=seed,
-            begin=step,
-        )
+        planned = plan_contest(**request.keywords, begin=step)
     if report is not None:
         from confide.report.contest import contest_plan_page
 
@@ -124,48 +66,14 @@ def plan(
     print_contest_plan(planned, output.console())
 
 
+@options_of(ContestRequest)
 def new(
+    request: partial[ContestRequest],
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the contest: small letters, digits, hyphens.")],
     labels_file: Annotated[
         Path,
         typer.Argument(metavar="FILE", help="Private file of ids and labels: CSV, TSV, JSON lines or Parquet."),
     ],
-    label: Annotated[str, typer.Option("--label", "-l", metavar="COL", help="Column of labels.")],
-    epsilon: Annotated[
-        str, typer.Option("--epsilon", "-e", metavar="E", help="Promise of the board: of all its answers together.")
-    ],
-    id: Annotated[str, typer.Option("--id", metavar="COL", help="Column of ids, which are public.")] = "id",  # noqa: A002
-    positive: options.PrivatePositive = None,
-    metric: Annotated[str, typer.Option("--metric", "-m", metavar="NAME", help=METRIC_HELP)] = "auc",
-    threshold: Annotated[
-        float | None, typer.Option(metavar="T", help="Decision threshold, for metrics that need one. [default: 0.5]")
-    ] = None,
-    public: Annotated[
-        str | None,
-        typer.Option(metavar="SHARE", help="Share of rows for the board. [default: 0.5 if there is a final, else all]"),
-    ] = None,
-    final_epsilon: Annotated[
-        str | None,
-        typer.Option(metavar="E", help="Promise of the final, on the other rows. [default: no final]"),
-    ] = None,
-    final_delta: Annotated[
-        str, typer.Option(metavar="D", help="For a final with shaped noise, which is less noise; far below 1 / rows.")
-    ] = "0",
-    per_answer: Annotated[
-        bool, typer.Option("--per-answer", help="Charge each answer instead of masking labels: for few questions.")
-    ] = False,
-    title: Annotated[str | None, typer.Option(metavar="TEXT", help="Title on pages. [default: the name]")] = None,
-    score: Annotated[str, typer.Option(metavar="COL", help="Column of scores in submissions.")] = "score",
-    daily_limit: Annotated[int, typer.Option(metavar="N", help="Scored submissions of a participant each day.")] = 5,
-    total_limit: Annotated[int, typer.Option(metavar="N", help="Scored submissions of a participant in all.")] = 1000,
-    finalists: Annotated[int, typer.Option(metavar="N", help="Submissions of a participant in the final.")] = 2,
-    level: options.Level = 0.95,
-    ledger: options.LedgerOption = None,
-    account: options.AccountOption = None,
-    also_charge: options.AlsoCharge = False,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="DIR", help="Folder in which the contest's folder is made.")
-    ] = Path(),
     dry_run: options.DryRun = False,
     as_json: options.AsJson = False,
 ) -> None:
@@ -195,9 +103,8 @@ def new(
     """
     from confide.tasks.contest_new import prepare_contest
 
-    given = {key: value for key, value in locals().items() if key not in ("prepare_contest", "dry_run", "as_json")}
     with output.busy("reading"):
-        ready = prepare_contest(**given)
+        ready = prepare_contest(request(name, labels_file))
     from confide.report.contest import print_new
     from confide.report.contest import print_price_of_contest as print_price
 
@@ -542,25 +449,15 @@ def send(client: OracleClient, done: PublishedFinal) -> None:
     typer.echo(f"{words}: {page}", err=True)
 
 
+@options_of(FinalRequest)
 def publish(
+    request: partial[FinalRequest],
     holder: Annotated[Path, typer.Argument(metavar="HOLDER", help="The folder that `confide contest new` made.")],
     finalists_file: Annotated[
         Path, typer.Argument(metavar="FINALISTS", help="The file finalists.zip of the closed contest.")
     ],
-    labels_file: Annotated[
-        Path, typer.Option("--labels", metavar="FILE", help="The private file that the contest was made from.")
-    ],
     to: OptionalTo = None,
     allow_http: AllowHttp = False,
-    ledger: options.LedgerOption = None,
-    account: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Account to charge. [default: the one that paid for the board]")
-    ] = None,
-    also_charge: options.AlsoCharge = False,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="FILE.json", help="File of the result. [default: final.json by HOLDER]"),
-    ] = None,
     dry_run: options.DryRun = False,
     as_json: options.AsJson = False,
 ) -> None:
@@ -583,15 +480,7 @@ def publish(
     from confide.tasks.contest_publish import prepare_publication
 
     with output.busy("reading"):
-        ready = prepare_publication(
-            holder,
-            labels_file,
-            finalists_file,
-            account=account,
-            ledger=ledger,
-            also_charge=also_charge,
-            out=out,
-        )
+        ready = prepare_publication(request(holder=holder, finalists_file=finalists_file))
     client = None if to is None else server_of(to, ready, allow_http=allow_http)
     if dry_run:
         price = ready.quote()

@@ -38,7 +38,7 @@ _ATTEMPTS = 3
 def serving(demo: ContestDemo) -> Iterator[str]:
     """Serve the demonstration's contest and yield the address; stop the server however the block is left."""
     log = demo.folder / "server.log"
-    process, url = _started(demo, log)
+    process, url = _start_server(demo, log)
     try:
         yield url
     finally:
@@ -53,7 +53,7 @@ def require_server() -> None:
         raise UsageError("the server needs more packages: pip install 'confide[serve]'")
 
 
-def _started(demo: ContestDemo, log: Path) -> tuple[subprocess.Popen[bytes], str]:
+def _start_server(demo: ContestDemo, log: Path) -> tuple[subprocess.Popen[bytes], str]:
     """Start a server and wait until it is ready; take another port if somebody else got the first."""
     for _ in range(_ATTEMPTS):
         port = free_port()

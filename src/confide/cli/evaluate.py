@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,74 +17,17 @@ from confide.cli.options import (
     Table,
     choose_source,
     local_file,
+    options_of,
     shown_source,
-    split_columns,
 )
-from confide.errors import ParameterError
 from confide.tasks.output_files import check_report
+from confide.tasks.requests.evaluate import EvaluateRequest
 
 if TYPE_CHECKING:
     from confide.evaluation.evaluation import Evaluation
     from confide.sources.locations import TableLocation
 
 
-Label = Annotated[str, typer.Option("--label", "-l", metavar="COL", help="Column of labels; it has two values.")]
-Score = Annotated[
-    list[str] | None,
-    typer.Option("--score", "-s", metavar="COL", help="Column of scores; repeat it, or use commas, to compare models."),
-]
-Imputed = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--imputed",
-        metavar="NAME=COL,COL",
-        help="A model with one column of scores for each imputed dataset; estimates are pooled (Rubin). Repeatable.",
-    ),
-]
-Weight = Annotated[
-    str | None, typer.Option(metavar="COL", help="Column of weights: the number of rows that a row stands for.")
-]
-SurveyWeight = Annotated[
-    str | None, typer.Option(metavar="COL", help="Column of sampling weights: inverse sampling probabilities.")
-]
-Group = Annotated[
-    list[str] | None,
-    typer.Option("--group", "-g", metavar="COL", help="Evaluate each value of this column too; repeat it to cross."),
-]
-Cluster = Annotated[
-    str | None,
-    typer.Option(metavar="COL", help="Rows with one value here depend on each other, as the stays of one patient do."),
-]
-Fold = Annotated[
-    str | None, typer.Option(metavar="COL", help="Fold of a cross-validation; ranking is averaged over folds.")
-]
-MissingRows = Annotated[
-    str, typer.Option("--missing", metavar="RULE", help="Rows without a score: refuse, or drop and count them.")
-]
-Threshold = Annotated[
-    list[float] | None,
-    typer.Option("--threshold", "-t", metavar="T", help="Call score >= T positive; repeatable. [default: 0.5]"),
-]
-CostRatio = Annotated[
-    float | None,
-    typer.Option(metavar="R", help="Cost of a missed positive over that of a false alarm: find the best threshold."),
-]
-Specificity = Annotated[
-    list[str] | None,
-    typer.Option("--specificity", metavar="LOW:HIGH", help="Partial AUC over these specificities; repeatable."),
-]
-Sensitivity = Annotated[
-    list[str] | None,
-    typer.Option("--sensitivity", metavar="LOW:HIGH", help="Partial AUC over these sensitivities; repeatable."),
-]
-IntervalMethod = Annotated[
-    str | None,
-    typer.Option(
-        "--interval", metavar="METHOD", help="plain, logit or bootstrap, for all numbers. [default: what suits each]"
-    ),
-]
-Replicates = Annotated[int, typer.Option(metavar="N", help="Replicates of the bootstrap; 0 for none, which is fast.")]
-Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the bootstrap.")]
 Report = Annotated[
     Path | None, typer.Option(metavar="OUT.html", help="Write a report: one HTML file that opens offline.")
 ]
@@ -94,38 +38,6 @@ Tables = Annotated[
     Path | None,
     typer.Option(metavar="DIR", help="Write each table as CSV, LaTeX, Markdown and Word into this folder."),
 ]
-
-
-def ranges(given: list[str] | None, parameter: str) -> list[tuple[float, float]] | None:
-    """Read ranges such as 0.9:1."""
-    return None if given is None else [_range(text, parameter) for text in given]
-
-
-def _range(text: str, parameter: str) -> tuple[float, float]:
-    low, separator, high = text.partition(":")
-    try:
-        if separator:
-            return float(low), float(high)
-    except ValueError:
-        pass
-    raise ParameterError(f"`{parameter}` must be a range such as 0.9:1, got {text!r}")
-
-
-def imputed_columns(given: list[str] | None) -> dict[str, list[str]] | None:
-    """Read models such as risk=risk_1,risk_2."""
-    from confide.cli.options import split_columns
-
-    if given is None:
-        return None
-    models: dict[str, list[str]] = {}
-    for text in given:
-        name, separator, columns = text.partition("=")
-        if not (name and separator and columns) or name in models:
-            raise ParameterError(
-                f"`imputed` must name each model once with its columns, for example risk=risk_1,risk_2; got {text!r}"
-            )
-        models[name] = split_columns([columns], "imputed")
-    return models
 
 
 def check_places(file: str, report: Path | None, figures: Path | None, tables: Path | None) -> None:
@@ -190,26 +102,10 @@ def show(evaluation: Evaluation, *, as_json: bool) -> None:
         print_evaluation(evaluation, output.console())
 
 
+@options_of(EvaluateRequest)
 def evaluate(
-    label: Label,
+    request: partial[EvaluateRequest],
     file: OptionalFile = None,
-    score: Score = None,
-    imputed: Imputed = None,
-    positive: options.Positive = None,
-    weight: Weight = None,
-    survey_weight: SurveyWeight = None,
-    group: Group = None,
-    cluster: Cluster = None,
-    fold: Fold = None,
-    missing: MissingRows = "refuse",
-    thresholds: Threshold = None,
-    cost_ratio: CostRatio = None,
-    specificity: Specificity = None,
-    sensitivity: Sensitivity = None,
-    level: options.Level = 0.95,
-    interval: IntervalMethod = None,
-    replicates: Replicates = 1_000,
-    seed: Seed = 0,
     as_json: options.AsJson = False,
     report: Report = None,
     figures: Figures = None,
@@ -242,27 +138,6 @@ def evaluate(
     with output.counted_steps("reading and evaluating") as progress:
         from confide.tasks.evaluate import evaluate as task
 
-        evaluation = task(
-            source,
-            label=label,
-            score=split_columns(score or ()),
-            imputed=imputed_columns(imputed),
-            positive=positive,
-            weight=weight,
-            survey_weight=survey_weight,
-            group=split_columns(group or (), "group"),
-            cluster=cluster,
-            fold=fold,
-            missing=missing,
-            thresholds=thresholds,
-            cost_ratio=cost_ratio,
-            specificity=ranges(specificity, "specificity"),
-            sensitivity=ranges(sensitivity, "sensitivity"),
-            level=level,
-            interval=interval,
-            replicates=replicates,
-            seed=seed,
-            progress=progress,
-        ).with_command(sys.argv[1:])
+        evaluation = task(source, **request.keywords, progress=progress).with_command(sys.argv[1:])
     write(evaluation, source, report, figures, tables)
     show(evaluation, as_json=as_json)

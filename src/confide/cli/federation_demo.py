@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from confide.cli import output
-from confide.cli.steps import STOPPED, JsonOption, fail_run, print_next, showing_progress, split_names, stoppable
+from confide.cli.options import options_of
+from confide.cli.steps import STOPPED, JsonOption, fail_run, print_next, showing_progress, stoppable
 from confide.errors import UsageError
 from confide.tasks.output_files import check_report
+from confide.tasks.requests.federation import DemoRequest
 
 if TYPE_CHECKING:
     from confide.federation.coordinator.validation import Validation
@@ -20,58 +23,9 @@ if TYPE_CHECKING:
     from confide.tasks.federation_demo import Demo, DemoFederation
 
 
-FEWEST_DEMO_SITES, MOST_DEMO_SITES = 3, 5
-
 DemoFolder = Annotated[
     Path | None, typer.Argument(metavar="[DIR]", help="A new folder for everything. [default: a temporary one]")
 ]
-DemoSites = Annotated[
-    int | None,
-    typer.Option(metavar="N", min=FEWEST_DEMO_SITES, max=MOST_DEMO_SITES, help="Number of hospitals. [default: 5]"),
-]
-DemoModes = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--mode",
-        metavar="MODE",
-        help="disclosure-control, secure-sum, private; repeatable. [default: all, one after another]",
-    ),
-]
-DemoEpsilon = Annotated[
-    str | None,
-    typer.Option("--epsilon", "-e", metavar="E", help="Mode private: the epsilon that each site charges. [default: 1]"),
-]
-DemoShare = Annotated[
-    str | None,
-    typer.Option(
-        metavar="F",
-        help="Mode private: the share of epsilon for each site's own results. [default: 1/2; 0 for the 500 patients, "
-        "too few at a site to be seen through noise]",
-    ),
-]
-DemoData = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Rows of your own. [default: 500 patients after a heart attack]")
-]
-DemoLabel = Annotated[
-    str | None,
-    typer.Option("--label", "-l", metavar="COL", help="With --data: column of labels, which has two values."),
-]
-DemoScore = Annotated[str | None, typer.Option("--score", "-s", metavar="COL", help="With --data: column of scores.")]
-DemoPositive = Annotated[
-    str | None,
-    typer.Option(metavar="VALUE", help="With --data: the label of positive rows, unless labels are 0/1."),
-]
-DemoModelFile = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Instead of --score: a model that each site runs.")
-]
-DemoFeatures = Annotated[
-    str | None, typer.Option(metavar="A,B,...", help="With --model-file: the columns that it takes.")
-]
-DemoSiteColumn = Annotated[
-    str | None,
-    typer.Option(metavar="COL", help="With --data: column that names each row's site. [default: rows in turn]"),
-]
-DemoTimeout = Annotated[float, typer.Option(metavar="SECONDS", help="The most that each round may take.")]
 DemoReport = Annotated[
     Path | None,
     typer.Option(metavar="OUT.html", help="With one --mode: the file of its report. [default: in the folder]"),
@@ -154,20 +108,10 @@ def _ask(session: FederationSession, made: DemoFederation, mode: str, report: Pa
     return validation
 
 
+@options_of(DemoRequest)
 def demo(
+    request: partial[DemoRequest],
     folder: DemoFolder = None,
-    sites: DemoSites = None,
-    modes: DemoModes = None,
-    epsilon: DemoEpsilon = None,
-    site_share: DemoShare = None,
-    data: DemoData = None,
-    label: DemoLabel = None,
-    score: DemoScore = None,
-    positive: DemoPositive = None,
-    model_file: DemoModelFile = None,
-    features: DemoFeatures = None,
-    site_column: DemoSiteColumn = None,
-    timeout: DemoTimeout = 60,
     report: DemoReport = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -187,26 +131,12 @@ def demo(
     """
     from confide.tasks.federation_demo import plan_demo
 
-    if report is not None and len(set(modes or ())) != 1:
+    if report is not None and len(set(request.keywords.get("modes", ()))) != 1:
         raise UsageError("--report is for one mode; give one --mode, or leave --report out to get one for each")
     if report is not None:
         check_report(report)
     with output.busy("reading"):
-        plan = plan_demo(
-            folder,
-            modes=modes,
-            sites=sites,
-            epsilon=epsilon,
-            site_share=site_share,
-            data=data,
-            label=label,
-            score=score,
-            positive=positive,
-            model_file=model_file,
-            features=split_names(features),
-            site_column=site_column,
-            timeout=timeout,
-        )
+        plan = plan_demo(folder, **request.keywords)
     reports = {mode: report or plan.folder / f"report-{mode}.html" for mode in plan.questions}
     run_demo(plan, reports, as_json=as_json)
     print_next(

@@ -32,7 +32,7 @@ def translate(message: str, command: TyperCommand | TyperGroup) -> str:
     """
     params = {param.name: param for param in command.params}
 
-    def written(match: re.Match[str]) -> str:
+    def replace_name(match: re.Match[str]) -> str:
         name, value = match.groups()
         param = params.get(name)  # text in quotation marks has no name
         if isinstance(param, TyperArgument):
@@ -42,7 +42,7 @@ def translate(message: str, command: TyperCommand | TyperGroup) -> str:
         flag = max(param.opts, key=len)
         return flag if value is None or param.is_flag else f"{flag} {value}"
 
-    return _PARTS.sub(written, message)
+    return _PARTS.sub(replace_name, message)
 
 
 def find_command(command: TyperCommand | TyperGroup, arguments: Sequence[str]) -> TyperCommand | TyperGroup:
@@ -65,7 +65,7 @@ def find_call(
             rest = _without_options(command, rest)
         elif not rest or (rest[0] not in command.commands and rest[0] not in _HELP):
             rest = [default]
-        found = _loaded(command.commands.get(rest[0])) if rest else None
+        found = _load(command.commands.get(rest[0])) if rest else None
         if not isinstance(found, TyperCommand | TyperGroup):
             break
         command, rest = found, rest[1:]
@@ -87,7 +87,7 @@ def _without_options(group: TyperGroup, arguments: Sequence[str]) -> list[str]:
     return rest
 
 
-def _loaded(command: object) -> object:
+def _load(command: object) -> object:
     return command.loaded if isinstance(command, LazyCommand) else command
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,156 +12,13 @@ from typer.core import TyperCommand
 
 from confide.cli import options, output
 from confide.cli.flags import translate
-from confide.cli.options import File, readable
+from confide.cli.options import File, options_of, readable
+from confide.tasks.requests.learning import SelectRequest, TrainRequest
 
 if TYPE_CHECKING:
     from confide.tasks.workflow_step import ReadyStep, StepQuote, StepResult
 
 
-Text = Annotated[
-    str | None,
-    typer.Option("--text", metavar="COL", help="Column of text: each word is a feature, hashed to one of 2^14 places."),
-]
-Bits = Annotated[int | None, typer.Option(metavar="B", help="With --text: hash words to 2^B places. [default: 14]")]
-LeaveOut = Annotated[
-    Path | None, typer.Option(metavar="WORDS.txt", help="With --text: words to leave out, one a line; public.")
-]
-Vocabulary = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="WORDS.txt",
-        help="With --text: take these words, one a line, instead of hashing. The list must be public: words collected "
-        "from the private rows give them away.",
-    ),
-]
-Dictionary = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="WORDS.txt",
-        help="With --text: public words, one a line, that name the places of hashed words in tables and on the page; "
-        "nothing else changes.",
-    ),
-]
-Columns = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--column",
-        "-c",
-        metavar="RULE",
-        help="Column with a public rule: smoker (0/1), age=40,50,60 (cut at points) or sex=f|m (values); repeatable.",
-    ),
-]
-HoldOut = Annotated[
-    str | None,
-    typer.Option("--hold-out", metavar="SHARE", help="Share of rows kept for evaluation; 0 for none. [default: 0.3]"),
-]
-HoldOutBy = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--hold-out-by",
-        metavar="COL",
-        help="Hold out by this column, so that a person's rows stay together. [default: by the row's features]",
-    ),
-]
-BudgetOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="E", help="Epsilon of the whole workflow, divided among its steps. [default: 1]", show_default=False
-    ),
-]
-Epsilon = Annotated[
-    str | None,
-    typer.Option("--epsilon", "-e", metavar="E", help="Epsilon of this step. [default: its part of --budget]"),
-]
-Mechanism = Annotated[
-    str, typer.Option(metavar="NOISE", help="Noise on scores: laplace, or gaussian with --delta, for zcdp accounts.")
-]
-CountMechanism = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NOISE", help="Noise of naive Bayes: laplace (default), or gaussian with --delta, for zcdp accounts."
-    ),
-]
-CountDelta = Annotated[str | None, typer.Option(metavar="D", help="For gaussian noise; far below 1 / rows.")]
-Relation = Annotated[
-    str | None,
-    typer.Option(
-        metavar="RELATION",
-        autocompletion=options.one_of(options.NEIGHBOURS),
-        help="What may differ: a row's presence (add-remove-one, default), its values (replace-one) or its label "
-        "(label-only).",
-    ),
-]
-Unit = Annotated[
-    str | None,
-    typer.Option(
-        metavar="UNIT",
-        autocompletion=options.one_of(options.UNITS),
-        help="What it protects: row or person. [default: row]",
-    ),
-]
-
-K = Annotated[
-    int | None,
-    typer.Option("-k", metavar="K", help="Number of features to take; not for clusters. [default: 100, or all]"),
-]
-Threshold = Annotated[
-    float | None, typer.Option(metavar="T", help="Take features whose score reaches T, instead of K of them.")
-]
-Method = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME",
-        autocompletion=options.one_of(options.METHODS),
-        help="score-perturbation, sparse-vector, peeling, permute-and-flip or clusters.",
-    ),
-]
-FeatureScore = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME",
-        autocompletion=options.one_of(options.FEATURE_SCORES),
-        help="total-count, difference-count, purity-index or information-gain.",
-    ),
-]
-FeaturesPerRow = Annotated[
-    int | None,
-    typer.Option(metavar="R", help="From a row with more features, R count. [default: 10 where it reduces noise]"),
-]
-Clusters = Annotated[int | None, typer.Option(metavar="N", help="With --method clusters. [default: 8]")]
-
-Features = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE.json", help="File that `confide select` wrote; it says how rows are read and held out."),
-]
-Model = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME", autocompletion=options.one_of(options.MODELS), help="naive-bayes or logistic-regression."
-    ),
-]
-RowWeight = Annotated[
-    int | None, typer.Option(metavar="R", help="Naive Bayes: a row counts for at most R features. [default: 3]")
-]
-Limit = Annotated[
-    str | None,
-    typer.Option(metavar="KIND", help="Naive Bayes: spread a row's weight, or sample R features. [default: spread]"),
-]
-Keep = Annotated[
-    float | None,
-    typer.Option(metavar="Z", help="Naive Bayes: keep features that differ by Z deviations. [default: 0.5]"),
-]
-Calibration = Annotated[
-    str | None,
-    typer.Option(metavar="SHARE", help="Naive Bayes: share of epsilon for calibrating probabilities. [default: 0.1]"),
-]
-Regularization = Annotated[
-    float | None,
-    typer.Option(metavar="L", help="Logistic regression: penalty on weights. [default: from epsilon and width]"),
-]
-Perturb = Annotated[
-    str | None, typer.Option(metavar="WHAT", help="Logistic regression: objective or output. [default: objective]")
-]
 ModelPage = Annotated[
     Path | None, typer.Option(metavar="OUT.html", help="Write a page about the model that may be published.")
 ]
@@ -225,36 +83,11 @@ def _print_result(done: StepResult, *, as_json: bool) -> None:
     print_step(done.receipt, done.workflow, done.costs, table, output.console())
 
 
+@options_of(SelectRequest)
 def select(
+    request: partial[SelectRequest],
     context: typer.Context,
     file: options.File,
-    label: options.Label = None,
-    text: Text = None,
-    columns: Columns = None,
-    k: K = None,
-    threshold: Threshold = None,
-    method: Method = "score-perturbation",
-    score: FeatureScore = "total-count",
-    features_per_row: FeaturesPerRow = None,
-    clusters: Clusters = None,
-    budget: BudgetOption = None,
-    epsilon: Epsilon = None,
-    mechanism: Mechanism = "laplace",
-    delta: options.Delta = "0",
-    hold_out: HoldOut = None,
-    hold_out_by: HoldOutBy = None,
-    positive: options.PrivatePositive = None,
-    bits: Bits = None,
-    leave_out: LeaveOut = None,
-    vocabulary: Vocabulary = None,
-    dictionary: Dictionary = None,
-    neighbours: Relation = None,
-    unit: Unit = None,
-    rows_per_person: options.RowsPerPerson = None,
-    ledger: options.LedgerOption = None,
-    account: options.AccountOption = None,
-    analyst: options.Analyst = None,
-    also_charge: options.AlsoCharge = False,
     dry_run: options.DryRun = False,
     as_json: options.AsJson = False,
     out: options.Out = None,
@@ -276,75 +109,19 @@ def select(
 
         confide select messages.csv -l spam --text message --method peeling --score difference-count -k 20 --json
     """
-    output.check_json_out(out, file, ledger)
+    output.check_json_out(out, file, request.keywords.get("ledger"))
     from confide.tasks.learning import prepare_select
 
     with output.busy("reading"):
-        ready = prepare_select(
-            readable(file),
-            label=label,
-            text=text,
-            columns=columns,
-            k=k,
-            threshold=threshold,
-            method=method,
-            score=score,
-            features_per_row=features_per_row,
-            clusters=clusters,
-            budget=budget,
-            epsilon=epsilon,
-            mechanism=mechanism,
-            delta=delta,
-            hold_out=hold_out,
-            hold_out_by=hold_out_by,
-            positive=positive,
-            bits=bits,
-            leave_out=leave_out,
-            vocabulary=vocabulary,
-            dictionary=dictionary,
-            neighbours=neighbours,
-            unit=unit,
-            rows_per_person=rows_per_person,
-            ledger=ledger,
-            account=account,
-            analyst=analyst,
-            also_charge=also_charge,
-        )
+        ready = prepare_select(request(readable(file)))
     finish(ready, context, out=out, dry_run=dry_run, as_json=as_json)
 
 
+@options_of(TrainRequest)
 def train(
+    request: partial[TrainRequest],
     context: typer.Context,
     file: options.File,
-    label: options.Label = None,
-    text: Text = None,
-    columns: Columns = None,
-    features: Features = None,
-    model: Model = "naive-bayes",
-    budget: BudgetOption = None,
-    epsilon: Epsilon = None,
-    mechanism: CountMechanism = None,
-    delta: CountDelta = None,
-    hold_out: HoldOut = None,
-    hold_out_by: HoldOutBy = None,
-    positive: options.PrivatePositive = None,
-    bits: Bits = None,
-    leave_out: LeaveOut = None,
-    vocabulary: Vocabulary = None,
-    dictionary: Dictionary = None,
-    row_weight: RowWeight = None,
-    limit: Limit = None,
-    keep: Keep = None,
-    calibration: Calibration = None,
-    regularization: Regularization = None,
-    perturb: Perturb = None,
-    neighbours: Relation = None,
-    unit: Unit = None,
-    rows_per_person: options.RowsPerPerson = None,
-    ledger: options.LedgerOption = None,
-    account: options.AccountOption = None,
-    analyst: options.Analyst = None,
-    also_charge: options.AlsoCharge = False,
     dry_run: options.DryRun = False,
     as_json: options.AsJson = False,
     out: options.Out = None,
@@ -368,43 +145,13 @@ def train(
 
         confide release messages.csv --model model.json --metric auc,accuracy --report evaluation.html
     """
+    ledger = request.keywords.get("ledger")
     output.check_json_out(out, file, ledger)
     output.check_published_page(report, file, ledger)
     from confide.tasks.learning import prepare_train
 
     with output.busy("reading"):
-        ready = prepare_train(
-            readable(file),
-            label=label,
-            text=text,
-            columns=columns,
-            features=features,
-            model=model,
-            budget=budget,
-            epsilon=epsilon,
-            mechanism=mechanism,
-            delta=delta,
-            hold_out=hold_out,
-            hold_out_by=hold_out_by,
-            positive=positive,
-            bits=bits,
-            leave_out=leave_out,
-            vocabulary=vocabulary,
-            dictionary=dictionary,
-            row_weight=row_weight,
-            limit=limit,
-            keep=keep,
-            calibration=calibration,
-            regularization=regularization,
-            perturb=perturb,
-            neighbours=neighbours,
-            unit=unit,
-            rows_per_person=rows_per_person,
-            ledger=ledger,
-            account=account,
-            analyst=analyst,
-            also_charge=also_charge,
-        )
+        ready = prepare_train(request(readable(file)))
     finish(ready, context, out=out, report=report, title=title, dry_run=dry_run, as_json=as_json)
 
 

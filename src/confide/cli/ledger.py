@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
 from confide.cli import options, output
 from confide.cli.lazy_verbs import LazyGroup
-from confide.errors import ParameterError
+from confide.cli.options import options_of
+from confide.tasks.requests.account import AccountRequest
 
 if TYPE_CHECKING:
     from confide.tasks.ledger import Accounts
@@ -28,56 +29,13 @@ def print_accounts(found: Accounts, *, as_json: bool) -> None:
         ledger.print_accounts(found, output.console())
 
 
+@options_of(AccountRequest)
 def new(
+    request: partial[AccountRequest],
     account: Annotated[str, typer.Argument(metavar="ACCOUNT", help="Name of the account: one for the same people.")],
-    epsilon: Annotated[
-        str | None, typer.Option("--epsilon", "-e", metavar="E", help="The most to be spent in all; no default.")
-    ] = None,
-    delta: Annotated[str | None, typer.Option(metavar="D", help="The same for delta. [default: 0]")] = None,
-    neighbours: Annotated[
-        str | None,
-        typer.Option(
-            metavar="RELATION",
-            help="What may differ: a row's values (replace-one), its presence (add-remove-one, for training) or its "
-            "label (label-only). [default: replace-one]",
-        ),
-    ] = None,
-    unit: Annotated[str | None, typer.Option(metavar="UNIT", help="row or person. [default: row]")] = None,
-    rows_per_person: options.RowsPerPerson = None,
-    data: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The only file that the account is for, as it is now.")
-    ] = None,
-    data_name: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TEXT", help="Instead of a file: name and version of the data, where files change, as in a contest."
-        ),
-    ] = None,
-    label: Annotated[
-        str | None,
-        typer.Option("--label", "-l", metavar="COL", help="The column of labels; needed with label-only neighbours."),
-    ] = None,
-    positive: Annotated[
-        str | None, typer.Option(metavar="VALUE", help="The positive label, if requests will name one.")
-    ] = None,
-    composition: options.Composition = None,
-    also_charge: Annotated[
-        bool,
-        typer.Option(
-            "--also-charge", help="Open it although another account knows the same data; budgets then add up."
-        ),
-    ] = False,
-    per_analyst: Annotated[
-        str | None, typer.Option("--per-analyst", metavar="E", help="The most epsilon for each analyst.")
-    ] = None,
-    analysts: Annotated[
-        list[str] | None,
-        typer.Option("--analyst", metavar="NAME=E", help="The most epsilon for this analyst; repeatable."),
-    ] = None,
     change: Annotated[
         bool, typer.Option("--change", help="Change those caps of an account that are given; its other caps stay.")
     ] = False,
-    ledger: options.LedgerOption = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Open an account with a budget, or change the caps of one.
@@ -104,37 +62,8 @@ def new(
     """
     from confide.tasks.ledger import change_caps, open_account
 
-    caps: dict[str, Any] = {
-        "epsilon": epsilon,
-        "delta": delta,
-        "per_analyst": per_analyst,
-        "analysts": _caps_by_name(analysts or []),
-    }
-    terms: dict[str, Any] = {
-        "neighbours": neighbours,
-        "unit": unit,
-        "rows_per_person": rows_per_person,
-        "data": data,
-        "data_name": data_name,
-        "label": label,
-        "positive": positive,
-        "composition": composition,
-        "also_charge": also_charge,
-    }
-    task = change_caps if change else open_account
-    found = task(account, ledger=ledger, **caps, **terms)
+    found = (change_caps if change else open_account)(account, **request.keywords)
     print_accounts(found, as_json=as_json)
-
-
-def _caps_by_name(given: Sequence[str]) -> dict[str, str]:
-    """Read NAME=EPSILON."""
-    caps = {}
-    for text in given:
-        name, equals, cap = text.rpartition("=")
-        if not equals or not name or not cap:
-            raise ParameterError(f"`analysts` must look like NAME=EPSILON, for example ana=2; got {text!r}")
-        caps[name] = cap
-    return caps
 
 
 def show(

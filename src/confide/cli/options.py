@@ -1,37 +1,120 @@
-"""Options that several verbs share, with one wording each, and what they are read as.
-
-The names stand here a second time, so that pressing Tab loads nothing heavy. A test compares them with the registries.
-"""
+"""Options of commands: those of a request, made from its fields, and those that several verbs share."""
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Callable, Iterable, Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, Field, fields
+from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from types import GenericAlias
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from confide.errors import ParameterError, TokenError, UsageError
+from confide.tasks.requests import options as shared
+from confide.tasks.requests.request import OPTION, Option, Repeat
 
 if TYPE_CHECKING:
     from confide.contest.client import OracleClient
     from confide.sources.locations import TableLocation
 
 
-NEIGHBOURS = ("replace-one", "add-remove-one", "label-only")
-UNITS = ("row", "person")
-COMPOSITIONS = ("addition", "zcdp")
-NOISES = ("laplace", "gaussian")
-MODES = ("disclosure-control", "secure-sum", "private", "noisy-scores")
-METRICS = ("auc", "average_precision", "brier", "prevalence", "confusion", "curves", "roc", "pr", "calibration",
-           "counts", "observed_expected")  # fmt: skip
-STRATEGIES = ("auto", "flat", "tree", "haar")
-SHAPES = ("concave", "isotonic", "counts", "binormal", "roc-glm")
-METHODS = ("score-perturbation", "sparse-vector", "peeling", "permute-and-flip", "clusters")
-FEATURE_SCORES = ("total-count", "difference-count", "purity-index", "information-gain")
+def options_of(*requests: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Make a command have the fields of requests as options.
+
+    The first parameters of the decorated function are a `partial` of each request, with the values that a user gave in
+    place of defaults. An option with a name that several requests have goes to each.
+    """
+    known = [{each.name: each for each in fields(request) if OPTION in each.metadata} for request in requests]
+    every = {name: each for one in reversed(known) for name, each in one.items()}
+    every = {name: every[name] for one in known for name in one}  # in the order of the requests
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(command, eval_str=True)
+        own = list(signature.parameters.values())[len(requests) :]
+        parameters = [_parameter(each, required=len(requests) == 1) for each in every.values()]
+        parameters.sort(key=lambda each: each.default is not each.empty)  # first those that are required
+        defaults = {each.name: each.default for each in parameters}
+
+        @wraps(command)
+        def run(**values: Any) -> None:
+            typed = {name: values.pop(name) for name in every}
+            given = {name: _read(every[name], one) for name, one in typed.items() if one != defaults[name]}
+            given = {name: one for name, one in given.items() if one is not None}
+            filled = [
+                partial(request, **{name: given[name] for name in names if name in given})
+                for request, names in zip(requests, known, strict=True)
+            ]
+            command(*filled, **values)
+
+        all_of = [*parameters, *(each.replace(kind=each.KEYWORD_ONLY) for each in own)]
+        run.__signature__ = signature.replace(parameters=all_of)  # type: ignore[attr-defined]
+        run.__annotations__ = {each.name: each.annotation for each in all_of}
+        return run
+
+    return decorate
+
+
+def _parameter(each: Field[Any], *, required: bool) -> inspect.Parameter:
+    """Return the parameter of a command for a field: its type, its option and its default.
+
+    Of several requests a user means one: then no field is `required` of all users.
+    """
+    described: Option = each.metadata[OPTION]
+    repeated = described.repeat is not Repeat.NEVER
+    default: Any = None if repeated else each.default
+    if each.default is MISSING or described.required:
+        default = inspect.Parameter.empty if required else None
+    if default is not None and default is not inspect.Parameter.empty and described.kind is str:
+        default = str(default)
+    kind: Any = GenericAlias(list, described.kind) if repeated else described.kind
+    annotation: Any = Annotated[kind | None if default is None else kind, as_typer(described, each.name)]
+    return inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def as_typer(described: Option, name: str) -> Any:
+    """Return Typer's form of an option."""
+    complete = several_of if described.repeat is Repeat.COMMAS else one_of
+    return typer.Option(
+        *_flags(described, name),
+        metavar=described.metavar,
+        help=described.help,
+        autocompletion=complete(described.choices) if described.choices else None,
+        rich_help_panel=described.panel,
+        min=described.least,
+        max=described.most,
+    )
+
+
+def _flags(described: Option, name: str) -> tuple[str, ...]:
+    """Return the flags of an option; its long name is that of the field, unless it has one."""
+    if len(name) == 1 or any(flag.startswith("--") for flag in described.flags):
+        return described.flags
+    return (f"--{name.replace('_', '-')}", *described.flags)
+
+
+def _read(each: Field[Any], typed: Any) -> Any:
+    """Return the value of a field as it was typed; None if it was left out."""
+    described: Option = each.metadata[OPTION]
+    if typed is None or typed in ([], ()):
+        return None
+    if described.repeat is Repeat.REFUSED:
+        if len(typed) > 1:
+            flag = max(_flags(described, each.name), key=len)
+            raise ParameterError(f"there can be one {flag}; request each of them by itself")
+        typed = typed[0]
+    elif described.repeat is Repeat.COMMAS:
+        typed = [name.strip() for one in typed for name in one.split(",") if name.strip()]
+    return typed if described.read is None else described.read(typed, each.name)
+
+
+def _shared_option(name: str, metadata: Mapping[str, Option]) -> Any:
+    return as_typer(metadata[OPTION], name)
+
+
 ENGINES = ("postgresql", "duckdb", "spark")
-MODELS = ("naive-bayes", "logistic-regression")
 
 
 def one_of(names: Sequence[str]) -> Callable[[str], list[str]]:
@@ -66,58 +149,9 @@ File = Annotated[
         show_default=False,
     ),
 ]
-Label = Annotated[str | None, typer.Option("--label", "-l", metavar="COL", help="Column of labels; it has two values.")]
-Positive = Annotated[
-    str | None,
-    typer.Option(
-        metavar="VALUE",
-        help="The positive label of two, unless they are 0/1, -1/1 or false/true. A third label is an error.",
-    ),
-]
-PrivatePositive = Annotated[
-    str | None,
-    typer.Option(
-        metavar="VALUE",
-        help="The positive label, unless labels are 0/1, -1/1 or false/true. All others are negative: an error about a "
-        "third one would tell that a row has it.",
-    ),
-]
-Level = Annotated[float, typer.Option(metavar="P", help="Confidence level of intervals.")]
-Delta = Annotated[str, typer.Option(metavar="D", help="For mechanisms that need one; far below 1 / rows.")]
-Composition = Annotated[
-    str | None,
-    typer.Option(
-        metavar="RULE",
-        autocompletion=one_of(COMPOSITIONS),
-        help="How prices become a total: addition, or zcdp for many small requests (needs --delta). "
-        "[default: addition]",
-    ),
-]
-RowsPerPerson = Annotated[
-    int | None,
-    typer.Option(metavar="K", help="With --unit person: nobody has more than K rows. [default: 1]"),
-]
-LedgerOption = Annotated[
-    str | None,
-    typer.Option(metavar="URL", help="A path or postgresql://...; [default: $CONFIDE_LEDGER, or your own ledger]"),
-]
-AccountOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="Account to charge; open it with `confide ledger new`. [default: the only one that knows the file]",
-    ),
-]
-Analyst = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The analyst who asks, if the account has caps for analysts.")
-]
-AlsoCharge = Annotated[
-    bool,
-    typer.Option(
-        "--also-charge",
-        help="Charge this account although another one knows the same file; their budgets then add up.",
-    ),
-]
+Positive = Annotated[str | None, _shared_option("positive", shared.POSITIVE)]
+LedgerOption = Annotated[str | None, _shared_option("ledger", shared.LEDGER)]
+AccountOption = Annotated[str | None, _shared_option("account", shared.ACCOUNT)]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the price; charge and release nothing.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 Out = Annotated[
@@ -133,34 +167,6 @@ def readable(file: str) -> Path:
     from confide.sources.files import spooled_input
 
     return spooled_input()
-
-
-def split_columns(given: Iterable[str], parameter: str = "score") -> list[str]:
-    """Return the columns that a repeatable option names, each time one or several with commas.
-
-    A name with a comma stands in double quotes, as in a CSV file.
-
-    >>> split_columns(["new,old", "age"])
-    ['new', 'old', 'age']
-    >>> split_columns(['"risk, adjusted",age'])
-    ['risk, adjusted', 'age']
-    """
-    return [name for text in given for name in _split(text, parameter)]
-
-
-def _split(text: str, parameter: str) -> list[str]:
-    if "," not in text and not text.startswith('"'):
-        return [text]
-    try:
-        (names,) = csv.reader([text], strict=True, skipinitialspace=True)
-    except (csv.Error, ValueError):
-        names = []
-    if not names or not all(name.strip() for name in names):
-        raise ParameterError(
-            f"`{parameter}` must name columns with commas, for example new,old, and a name that has a comma in double "
-            f"quotes, for example '\"risk, adjusted\",old'; got {text!r}"
-        )
-    return [name if '"' in text else name.strip() for name in names]
 
 
 OptionalFile = Annotated[

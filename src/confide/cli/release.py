@@ -2,155 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from confide.cli import options, output
-from confide.cli.options import EngineOption, OptionalFile, Query, Table, choose_source, local_file, readable
-from confide.errors import ParameterError, UsageError
+from confide.cli.options import (
+    EngineOption,
+    OptionalFile,
+    Query,
+    Table,
+    choose_source,
+    local_file,
+    options_of,
+    readable,
+)
+from confide.errors import UsageError
+from confide.tasks.requests.release import ReleaseRequest
 
 if TYPE_CHECKING:
     from confide.tasks.release import ReadyRelease, ReleaseQuote, ReleaseResult
 
 
-T = TypeVar("T")
-
-GRIDS = (
-    "arcsine:32, uniform:16, uniform:16:-4:4, logit:64, edges:0,0.1,0.3,1 or public:FILE:COLUMN:16 (quantiles of "
-    "public scores); or, for a fifth of epsilon, quantiles:16, quantiles:16:-4:4 (of the private ones) or medians:10"
-)
-
-Score = Annotated[list[str] | None, typer.Option("--score", "-s", metavar="COL", help="Column of scores, one.")]
-Model = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="MODEL.json", help="Instead of columns: the file that `confide train` wrote; run on held-out rows."
-    ),
-]
-Epsilon = Annotated[
-    str | None,
-    typer.Option(
-        "--epsilon",
-        "-e",
-        metavar="E",
-        help="Privacy budget of this release, for example 1 or 1/3. [default with --model: that of its workflow]",
-    ),
-]
-Metrics = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--metric",
-        "-m",
-        metavar="NAME",
-        autocompletion=options.several_of(options.METRICS),
-        help="Metric to release; repeatable, or several with commas. [default: auc]",
-    ),
-]
-Neighbours = Annotated[
-    str | None,
-    typer.Option(
-        metavar="RELATION",
-        autocompletion=options.one_of(options.NEIGHBOURS),
-        help="What may differ: a row's values (replace-one), its presence (add-remove-one) or its label (label-only). "
-        "[default: replace-one; with --model that of the training]",
-    ),
-]
-Mechanism = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME",
-        help="Mechanism that adds noise; auto chooses from public facts alone. For comparison with the papers: "
-        "pareto, student-t, published-cauchy, published-laplace; of curves laplace-per-point, fixed-space, "
-        "recursive-medians, symmetric-binormal.",
-    ),
-]
-Threshold = Annotated[
-    list[float] | None,
-    typer.Option(
-        "--threshold", "-t", metavar="T", help="For confusion measures, one: score >= T is positive. [default: 0.5]"
-    ),
-]
-GridOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="KIND:CELLS",
-        help=f"Cells of scores, for curves and private-counts: {GRIDS}. [default: cells on 0 to 1, for "
-        "probabilities; under label-only cells with equally many rows]",
-    ),
-]
-Strategy = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME",
-        autocompletion=options.one_of(options.STRATEGIES),
-        help="How cells of curves are counted: flat, tree, tree:8, haar or auto.",
-    ),
-]
-Shape = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        autocompletion=options.one_of(options.SHAPES),
-        help="Shape of curves: concave (default), isotonic, counts, binormal or roc-glm; costs nothing.",
-    ),
-]
-TargetOption = Annotated[
-    list[str] | None,
-    typer.Option(metavar="MEASURE=P", help="Choose a threshold from the curves: recall=0.9 or specificity=0.9."),
-]
-Safe = Annotated[
-    bool, typer.Option("--safe", help="With --target: the lower end of its interval must reach the target.")
-]
-WithAuc = Annotated[
-    bool,
-    typer.Option(
-        "--with-auc", help="With curves: a quarter of epsilon for an AUC of its own; for scores with few values."
-    ),
-]
-PrevalenceGuess = Annotated[
-    float | None, typer.Option(metavar="P", help="A public guess of the share of positives; steers the noise.")
-]
-Unit = Annotated[
-    str | None,
-    typer.Option(
-        metavar="UNIT",
-        autocompletion=options.one_of(options.UNITS),
-        help="What it protects: row or person. [default: row; with --model that of the training]",
-    ),
-]
-DataName = Annotated[
-    str | None,
-    typer.Option(
-        metavar="TEXT",
-        help="With --table: the declared name and version of its rows, which identify them in the ledger.",
-    ),
-]
 Out = Annotated[
     Path | None,
     typer.Option("--out", "-o", metavar="OUT.json", help="Write JSON that may be published as it is: no ledger in it."),
 ]
 Report = Annotated[Path | None, typer.Option(metavar="OUT.html", help="Write a page that may be published as it is.")]
-Reveal = Annotated[
-    bool,
-    typer.Option(
-        "--reveal", help="Draw exact curves on the report too. It is then NOT private and must not be published."
-    ),
-]
-
-
-def split_names(given: Sequence[str] | None, default: str) -> list[str]:
-    """Return the names in repeated options, each of which may hold several with commas."""
-    return [name.strip() for one in given or [default] for name in one.split(",") if name.strip()]
-
-
-def at_most_one(given: Sequence[T] | None, option: str) -> T | None:
-    """Return the value of an option. Refuse a repeated one: silently taking the last would charge for the wrong one."""
-    if given and len(given) > 1:
-        raise ParameterError(f"a release takes one {option}; request each of them by itself")
-    return given[0] if given else None
 
 
 def print_remarks(ready: ReadyRelease) -> None:
@@ -201,42 +81,18 @@ def print_result(done: ReleaseResult, *, as_json: bool) -> None:
         print_release(done.receipt, output.console())
 
 
+@options_of(ReleaseRequest)
 def release(
+    request: partial[ReleaseRequest],
     file: OptionalFile = None,
-    label: options.Label = None,
-    score: Score = None,
-    model: Model = None,
-    epsilon: Epsilon = None,
-    metrics: Metrics = None,
-    delta: options.Delta = "0",
-    neighbours: Neighbours = None,
-    mechanism: Mechanism = "auto",
-    positive: options.PrivatePositive = None,
-    threshold: Threshold = None,
-    grid: GridOption = None,
-    strategy: Strategy = "auto",
-    shape: Shape = None,
-    target: TargetOption = None,
-    safe: Safe = False,
-    with_auc: WithAuc = False,
-    prevalence_guess: PrevalenceGuess = None,
-    unit: Unit = None,
-    rows_per_person: options.RowsPerPerson = None,
-    level: options.Level = 0.95,
-    ledger: options.LedgerOption = None,
-    account: options.AccountOption = None,
-    analyst: options.Analyst = None,
-    also_charge: options.AlsoCharge = False,
+    table: Table = None,
+    query: Query = None,
+    engine: EngineOption = None,
     dry_run: options.DryRun = False,
     as_json: options.AsJson = False,
     out: Out = None,
     report: Report = None,
     title: options.Title = None,
-    reveal: Reveal = False,
-    table: Table = None,
-    query: Query = None,
-    engine: EngineOption = None,
-    data_name: DataName = None,
 ) -> None:
     """Release metrics under differential privacy, with intervals, and charge the ledger.
 
@@ -291,44 +147,16 @@ def release(
         confide release --table postgresql://db.example/heart/trial.scores --data-name "heart attacks, version 2"
         -l died -s risk -e 1 -m roc,pr --grid logit:64 --account heart
     """
-    source = choose_source(file, table, query, engine)
-    private = local_file(source)
+    source, given = choose_source(file, table, query, engine), request.keywords
+    private, ledger = local_file(source), given.get("ledger")
     output.check_published_page(report, private, ledger)
-    output.check_json_out(out, private, ledger, model)
-    if reveal and report is None:
+    output.check_json_out(out, private, ledger, given.get("model"))
+    if given.get("reveal") and report is None:
         raise UsageError("--reveal draws exact curves on a report and nowhere else; give --report OUT.html with it")
     from confide.tasks.release import prepare_release
 
     with output.busy("reading"):
-        ready = prepare_release(
-            readable(source) if isinstance(source, str) else source,
-            label=label,
-            score=at_most_one(score, "--score"),
-            model=model,
-            positive=positive,
-            metrics=split_names(metrics, "auc"),
-            epsilon=epsilon,
-            delta=delta,
-            neighbours=neighbours,
-            mechanism=mechanism,
-            threshold=at_most_one(threshold, "--threshold"),
-            grid=grid,
-            strategy=strategy,
-            shape=shape,
-            target=at_most_one(target, "--target"),
-            safe=safe,
-            with_auc=with_auc,
-            prevalence_guess=prevalence_guess,
-            unit=unit,
-            rows_per_person=rows_per_person,
-            level=level,
-            ledger=ledger,
-            account=account,
-            analyst=analyst,
-            also_charge=also_charge,
-            reveal=reveal,
-            data_name=data_name,
-        )
+        ready = prepare_release(request(readable(source) if isinstance(source, str) else source))
     print_remarks(ready)
     if dry_run:
         print_price(ready.quote(), as_json=as_json)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, ClassVar
 
@@ -9,20 +10,10 @@ import typer
 
 from confide.cli import output
 from confide.cli.lazy_verbs import LazyGroup
-from confide.cli.steps import JsonOption, keep_running, print_next, print_notes, print_stopped, split_names
-from confide.errors import FederationError, UsageError
-
-_DATA = typer.Option(
-    "--data",
-    "-d",
-    metavar="FILE|URL",
-    help="The rows: CSV, TSV, JSON lines or Parquet, which stay where they are; or a table: "
-    "postgresql://host/database/schema.table, duckdb:///file.db?table=name. Credentials come from the site's "
-    "environment (PGUSER, PGPASSWORD, PGPASSFILE, PGSERVICE); a password in the URL is refused.",
-)
-_LABEL = typer.Option(
-    "--label", "-l", metavar="COL", help="Column of labels. It has two values, such as 0 and 1; see --positive."
-)
+from confide.cli.options import options_of
+from confide.cli.steps import JsonOption, keep_running, print_next, print_notes, print_stopped
+from confide.errors import FederationError
+from confide.tasks.requests.federation import ModelRequest, SiteRequest
 
 FolderArgument = Annotated[Path, typer.Argument(metavar="DIR", help="The site's folder.")]
 KitArgument = Annotated[Path, typer.Argument(metavar="KIT.zip", help="The kit that the coordinator sent back.")]
@@ -35,111 +26,6 @@ SiteNameOption = Annotated[
 ]
 RootComparedOption = Annotated[
     bool, typer.Option("--compared", help="I have compared the root's fingerprint with the coordinator by telephone.")
-]
-ModelOption = Annotated[
-    str, typer.Option("--model-name", metavar="NAME", help="The model's name, as the coordinator asks for it.")
-]
-DataOption = Annotated[str, _DATA]
-LabelOption = Annotated[str, _LABEL]
-OptionalDataOption = Annotated[str | None, _DATA]
-QueryOption = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE.sql",
-        help="With the URL of a database in --data: a file with the SELECT that returns the rows, such as a cohort. "
-        "Its digest is fixed here; a changed file is refused.",
-    ),
-]
-OptionalLabelOption = Annotated[str | None, _LABEL]
-PositiveOption = Annotated[
-    str | None,
-    typer.Option(metavar="VALUE", help="The label of positive rows. Needed unless labels are 0/1, -1/1 or false/true."),
-]
-ScoreOption = Annotated[
-    str | None,
-    typer.Option("--score", "-s", metavar="COL", help="Column of the model's scores, probabilities if possible."),
-]
-ModelFileOption = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Instead of --score: the model, run here on --features. scikit-learn (.joblib, .pkl: runs as a program, "
-        "so take it only from people you trust) or ONNX (.onnx, with its weights inside).",
-    ),
-]
-FeaturesOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="A,B,...",
-        help="With --model-file: the columns that the model takes, matched by name if the model knows names, else in "
-        "this order.",
-    ),
-]
-RangeOption = Annotated[
-    str | None,
-    typer.Option(
-        "--range",
-        metavar="LOW,HIGH",
-        help="Range of the model's scores, the same at every site. A score beyond an end counts as that end. "
-        "[default: 0,1]",
-    ),
-]
-SameAsOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="MODEL",
-        help="Make NAME another name for this model, which the site has; give no data then. An answer without noise "
-        "under one name counts for both.",
-    ),
-]
-ReplaceOption = Annotated[bool, typer.Option("--replace", help="Replace a model of that name.")]
-StudiesOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--study",
-        metavar="NAME",
-        help="A study that this site takes part in, as the coordinator names it; repeatable. Others are refused. "
-        "[default: one with the federation's name]",
-    ),
-]
-MoreStudiesOption = Annotated[
-    list[str] | None,
-    typer.Option("--study", metavar="NAME", help="Another study that this site takes part in; repeatable."),
-]
-BudgetOption = Annotated[
-    str | None,
-    typer.Option(
-        "--budget",
-        metavar="E",
-        help="Mode private: this site's privacy budget, the most epsilon that all studies together may spend. "
-        "[default: 3]",
-    ),
-]
-StudyBudgetOption = Annotated[
-    str | None,
-    typer.Option(
-        "--epsilon-per-study",
-        metavar="E",
-        help="Mode private: the most epsilon that one study may spend, out of the budget. [default: 1]",
-    ),
-]
-ModesOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--modes",
-        metavar="MODE,...",
-        help="Modes in which this site answers; repeatable. Name disclosure-control or secure-sum to answer without "
-        "noise as well. [default: private]",
-    ),
-]
-SiteDeltaOption = Annotated[
-    str | None,
-    typer.Option(
-        "--delta",
-        metavar="D",
-        help="Mode private: also answer with Gaussian noise, for many small questions; the most delta of all studies "
-        "together, far below 1 / rows, such as 1e-6. The ledger then adds up rho (zCDP). [default: Laplace noise only]",
-    ),
 ]
 BackgroundOption = Annotated[
     bool, typer.Option("--background", help="Return at once; stop it with `confide site stop`.")
@@ -160,34 +46,11 @@ CheckOption = Annotated[
 YesOption = Annotated[bool, typer.Option("--yes", help="I have read what this may disclose.")]
 
 
-def parse_range(text: str | None) -> tuple[float, float] | None:
-    """Read a range of scores, two numbers with a comma."""
-    if text is None:
-        return None
-    try:
-        low, high = (float(part) for part in text.split(","))
-    except ValueError:
-        raise UsageError(f"--range must be two numbers with a comma, such as -4,4; got {text!r}") from None
-    return low, high
-
-
+@options_of(SiteRequest)
 def init(
+    request: partial[SiteRequest],
     kit: KitArgument,
     folder: RequestFolderArgument,
-    model_name: ModelOption,
-    data: DataOption,
-    label: LabelOption,
-    positive: PositiveOption = None,
-    score: ScoreOption = None,
-    model_file: ModelFileOption = None,
-    features: FeaturesOption = None,
-    score_range: RangeOption = None,
-    studies: StudiesOption = None,
-    epsilon_in_all: BudgetOption = None,
-    epsilon_per_study: StudyBudgetOption = None,
-    delta_in_all: SiteDeltaOption = None,
-    query: QueryOption = None,
-    modes: ModesOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Set up a site with the kit that the coordinator sent back, in the folder of its request.
@@ -214,24 +77,7 @@ def init(
     from confide.tasks.site_status import site_status
 
     with output.busy("reading the data once, to check that they can be counted"):
-        new = init_site(
-            kit,
-            folder,
-            model_name=model_name,
-            data=data,
-            label=label,
-            positive=positive,
-            score=score,
-            model_file=model_file,
-            features=split_names(features),
-            score_range=parse_range(score_range),
-            studies=studies or (),
-            epsilon_in_all=epsilon_in_all,
-            epsilon_per_study=epsilon_per_study,
-            delta_in_all=delta_in_all,
-            query=query,
-            modes=split_names(",".join(modes)) if modes else (),
-        )
+        new = init_site(kit, folder, **request.keywords)
     print_notes(data_notes(new.check))
     status = site_status(new.folder.path, requests=0)
     if as_json:
@@ -283,21 +129,8 @@ def request(folder: NewFolderArgument, name: SiteNameOption = None) -> None:
     )
 
 
-def add_model(
-    folder: FolderArgument,
-    model_name: ModelOption,
-    data: OptionalDataOption = None,
-    label: OptionalLabelOption = None,
-    positive: PositiveOption = None,
-    score: ScoreOption = None,
-    model_file: ModelFileOption = None,
-    features: FeaturesOption = None,
-    score_range: RangeOption = None,
-    same_as: SameAsOption = None,
-    studies: MoreStudiesOption = None,
-    replace: ReplaceOption = False,
-    query: QueryOption = None,
-) -> None:
+@options_of(ModelRequest)
+def add_model(request: partial[ModelRequest], folder: FolderArgument) -> None:
     """Let another model be validated at this site, or the same one with other data.
 
     A second name for rows and scores that the site has already is refused, as exact answers under two names could be
@@ -313,23 +146,9 @@ def add_model(
     from confide.tasks import site
 
     with output.busy("reading the data once, to check that they can be counted"):
-        new = site.add_model(
-            folder,
-            model_name,
-            data=data,
-            label=label,
-            positive=positive,
-            score=score,
-            model_file=model_file,
-            features=split_names(features),
-            score_range=parse_range(score_range),
-            same_as=same_as,
-            studies=studies or (),
-            replace=replace,
-            query=query,
-        )
+        new = site.add_model(folder, **request.keywords)
     print_notes(() if new.check is None else data_notes(new.check))
-    typer.echo(f"{new.folder.config} has the model {model_name}", err=True)
+    typer.echo(f"{new.folder.config} has the model {new.name}", err=True)
     again = (f"confide site stop {folder}", f"confide site start {folder}")
     restart = [("The running engine may not open the folder of these data. Restart it:", again)]
     print_next(

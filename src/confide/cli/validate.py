@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from confide.cli import options, output
-from confide.cli.steps import STOPPED, JsonOption, fail_run, print_next, showing_progress, split_names, stoppable
+from confide.cli import output
+from confide.cli.options import options_of
+from confide.cli.steps import STOPPED, JsonOption, fail_run, print_next, showing_progress, stoppable
 from confide.errors import UsageError
 from confide.tasks.output_files import check_report
+from confide.tasks.requests.validate import ValidateRequest
 
 if TYPE_CHECKING:
     from confide.federation.coordinator.validation import Validation
-    from confide.tasks.validate import SeriesRequest, ValidationPlan, ValidationRequest
+    from confide.tasks.validate import DueEdition, ReadyValidation, ValidationPlan
 
 
 def _checked_report(path: Path | None) -> Path | None:
@@ -25,133 +28,6 @@ def _checked_report(path: Path | None) -> Path | None:
     return path
 
 
-FederationOption = Annotated[
-    Path, typer.Option("--federation", "-f", metavar="DIR", help="The folder made by `confide federation init`.")
-]
-ModelOption = Annotated[
-    str, typer.Option("--model-name", metavar="NAME", help="The name by which sites know the model.")
-]
-ModeOption = Annotated[
-    str,
-    typer.Option(
-        "--mode",
-        metavar="MODE",
-        autocompletion=options.one_of(options.MODES),
-        help="disclosure-control, secure-sum, private or noisy-scores; see above.",
-    ),
-]
-StudyOption = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="The study, as sites' policies name it. [default: the federation's name]"),
-]
-EpsilonOption = Annotated[
-    str | None,
-    typer.Option(
-        "--epsilon",
-        "-e",
-        metavar="E",
-        help="Mode private: the price of this validation, such as 1, charged to the privacy budget of each site. Mode "
-        "noisy-scores: epsilon of its noise calibration.",
-    ),
-]
-SiteShareOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="F",
-        help="Mode private: the share of epsilon for each site's own results; 0 for the sum alone. [default: 1/2]",
-    ),
-]
-ColludersOption = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N",
-        help="Mode private, and secure-sum with --fewest: the promise holds even if N sites collude with the "
-        "coordinator. [default: fewer than half]",
-    ),
-]
-MinimumCellOption = Annotated[
-    int | None,
-    typer.Option(metavar="Q", help="Modes without noise: least rows of a class in a cell. [default: 5; sums: 1]"),
-]
-GridOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="KIND:CELLS",
-        help="Cells of scores: uniform:100, arcsine:40, logit:32, uniform:16:-4:4. [default: by mode; private: by "
-        "--rows and --epsilon]",
-    ),
-]
-RowsOption = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N",
-        help="Mode private, and --dry-run in every mode: about how many rows all sites together have, as they state "
-        "publicly. In mode private it decides the number of cells. [default: 1,000 a site]",
-    ),
-]
-BinsOption = Annotated[int, typer.Option(metavar="N", help="Bins of the calibration curve.")]
-SitesOption = Annotated[
-    str | None, typer.Option(metavar="A,B,...", help="Ask only these sites. [default: all of the federation]")
-]
-FewestOption = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N",
-        help="At least N sites must take part, so that some may drop out; signed. [default: all that are asked]",
-    ),
-]
-TimeoutOption = Annotated[float, typer.Option(metavar="SECONDS", help="The most that each round may take.")]
-DropAfterOption = Annotated[
-    float,
-    typer.Option(
-        metavar="SECONDS",
-        help="With --fewest: a silent site has dropped out after this time, from when enough others have replied.",
-    ),
-]
-ValidDaysOption = Annotated[
-    int,
-    typer.Option(metavar="N", help="Sites answer the question, as it is signed now, for N days and no later."),
-]
-NullAucOption = Annotated[
-    float | None, typer.Option(metavar="A", help="Also test whether the pooled AUC is at most A.")
-]
-LevelOption = Annotated[float, typer.Option(metavar="P", help="Confidence level of intervals.")]
-UnitOption = Annotated[str, typer.Option(metavar="UNIT", help="Mode private: whom it protects, row or person.")]
-RowsPerPersonOption = Annotated[
-    int, typer.Option(metavar="K", help="Mode private, with --unit person: nobody has more than K rows.")
-]
-EditionOption = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N",
-        help="Mode private: after data changed, ask as the next edition, which is charged anew. [default: 1]",
-    ),
-]
-NoiseOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="KIND",
-        autocompletion=options.one_of(options.NOISES),
-        help="Mode private: laplace, or gaussian with --delta, which costs less where many questions are asked; sites "
-        "must allow it. [default: laplace]",
-    ),
-]
-DeltaOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="D",
-        help="Mode private, with --noise gaussian: far below 1 / rows, such as 1e-6. Mode noisy-scores: delta of its "
-        "noise calibration.",
-    ),
-]
-SensitivityOption = Annotated[
-    str | None,
-    typer.Option(metavar="S", help="Mode noisy-scores: the model's sensitivity, which is stated and not measured."),
-]
-PurposeOption = Annotated[
-    str | None,
-    typer.Option(metavar="TEXT", help="Why this is asked, for people at sites that approve each question; signed."),
-]
 EveryOption = Annotated[
     str | None,
     typer.Option(
@@ -180,12 +56,12 @@ DryRunOption = Annotated[
 ]
 
 
-def show_plan(request: ValidationRequest, *, as_json: bool) -> None:
+def show_plan(ready: ReadyValidation, *, as_json: bool) -> None:
     """Print question, promise, price and expected accuracy; no site is asked."""
     from confide.tasks.validate import plan_validation
 
     with output.busy("simulating answers"):
-        plan = plan_validation(request)
+        plan = plan_validation(ready)
     _print_plan(plan, as_json=as_json)
 
 
@@ -199,11 +75,11 @@ def _print_plan(plan: ValidationPlan, *, as_json: bool) -> None:
     print_next(("No site was asked. To ask, leave out:", ("--dry-run",)))
 
 
-def show_validation(request: ValidationRequest, report: Path | None, *, as_json: bool) -> None:
+def show_validation(ready: ReadyValidation, report: Path | None, *, as_json: bool) -> None:
     """Run a validation with a live display of sites; print its results, and write its report."""
     from confide.report.validation.pages import print_validation, validation_page
 
-    validation = _run(request, as_json=as_json)
+    validation = _run(ready, as_json=as_json)
     if report is not None:
         with output.busy("drawing the report"):
             output.write_whole(report, validation_page(validation))
@@ -220,14 +96,14 @@ def show_validation(request: ValidationRequest, report: Path | None, *, as_json:
 
 
 def show_series(
-    request: ValidationRequest, folder: Path, every: str, report: Path | None, *, dry_run: bool, as_json: bool
+    ready: ReadyValidation, folder: Path, every: str, report: Path | None, *, dry_run: bool, as_json: bool
 ) -> None:
     """Ask this period's edition unless it is stored, and write the page of performance over time."""
     from confide.report.validation.pages import validation_page
     from confide.report.validation.series import print_series, series_document, series_page
     from confide.tasks.validate import due_validation, note_attempt, plan_edition, store_edition, stored_editions
 
-    due = due_validation(request, folder, every=every)
+    due = due_validation(ready, folder, every=every)
     if dry_run:
         with output.busy("simulating answers"):
             plan = plan_edition(due)
@@ -238,7 +114,7 @@ def show_series(
         validation = None if report is None else _stored_validation(due)
     else:
         note_attempt(due)
-        validation = _run(due.request, as_json=as_json)
+        validation = _run(due.ready, as_json=as_json)
         store_edition(due, validation)
     steps = [("Performance over time is in:", (str(due.page),))]
     if report is not None and validation is not None:
@@ -254,7 +130,7 @@ def show_series(
     print_next(*steps)
 
 
-def _stored_validation(due: SeriesRequest) -> Validation | None:
+def _stored_validation(due: DueEdition) -> Validation | None:
     """Return the results of this period from what is stored; say why there is no report if that does not suffice."""
     from confide.federation.coordinator.series import NoOutcomeError
     from confide.tasks.validate import stored_validation
@@ -266,16 +142,16 @@ def _stored_validation(due: SeriesRequest) -> Validation | None:
         return None
 
 
-def _run(request: ValidationRequest, *, as_json: bool) -> Validation:
+def _run(ready: ReadyValidation, *, as_json: bool) -> Validation:
     from confide.federation.protocol import RunError
     from confide.tasks.validate import run_validation
 
-    question, started = request.question, time.monotonic()
+    question, started = ready.question, time.monotonic()
     sites = f"{len(question.sites)} site{'s' if len(question.sites) > 1 else ''}"
     typer.echo(f"asking {sites} for {question.model}, mode {question.mode}", err=True)
     try:
         with stoppable(), showing_progress(question.sites) as progress:
-            validation = run_validation(request, progress=progress)
+            validation = run_validation(ready, progress=progress)
             progress.settle(validation.outcome.reports)
     except RunError as error:
         fail_run(error, question, as_json=as_json)
@@ -290,32 +166,9 @@ def _run(request: ValidationRequest, *, as_json: bool) -> Validation:
     return validation
 
 
+@options_of(ValidateRequest)
 def validate(
-    federation: FederationOption,
-    model_name: ModelOption,
-    mode: ModeOption,
-    study: StudyOption = None,
-    epsilon: EpsilonOption = None,
-    site_share: SiteShareOption = None,
-    colluders: ColludersOption = None,
-    minimum_cell: MinimumCellOption = None,
-    grid: GridOption = None,
-    rows: RowsOption = None,
-    bins: BinsOption = 10,
-    sites: SitesOption = None,
-    fewest: FewestOption = None,
-    timeout: TimeoutOption = 60,
-    drop_after: DropAfterOption = 5,
-    valid_days: ValidDaysOption = 30,
-    null_auc: NullAucOption = None,
-    level: LevelOption = 0.95,
-    unit: UnitOption = "row",
-    rows_per_person: RowsPerPersonOption = 1,
-    edition: EditionOption = None,
-    noise: NoiseOption = None,
-    delta: DeltaOption = None,
-    sensitivity: SensitivityOption = None,
-    purpose: PurposeOption = None,
+    request: partial[ValidateRequest],
     every: EveryOption = None,
     series: SeriesOption = None,
     report: ReportOption = None,
@@ -352,40 +205,14 @@ def validate(
 
         confide validate -f net --model-name stroke-risk --mode disclosure-control --sites north,south,west --fewest 2
     """
-    from confide.tasks.validate import request_validation
+    from confide.tasks.validate import prepare_validation
 
-    request = request_validation(
-        federation,
-        model_name=model_name,
-        mode=mode,
-        study=study,
-        epsilon=epsilon,
-        site_share=site_share,
-        colluders=colluders,
-        minimum_cell=minimum_cell,
-        grid=grid,
-        rows=rows,
-        bins=bins,
-        sites=None if sites is None else split_names(sites),
-        fewest=fewest,
-        timeout=timeout,
-        drop_after=drop_after,
-        valid_days=valid_days,
-        null_auc=null_auc,
-        level=level,
-        unit=unit,
-        rows_per_person=rows_per_person,
-        edition=edition,
-        noise=noise,
-        delta=delta,
-        sensitivity=sensitivity,
-        purpose=purpose,
-    )
+    ready = prepare_validation(request())
     if (every is None) != (series is None):
         raise UsageError("--every and --series belong together: how often, and the folder of the results")
     if every is not None and series is not None:
-        show_series(request, series, every, report, dry_run=dry_run, as_json=as_json)
+        show_series(ready, series, every, report, dry_run=dry_run, as_json=as_json)
     elif dry_run:
-        show_plan(request, as_json=as_json)
+        show_plan(ready, as_json=as_json)
     else:
-        show_validation(request, report, as_json=as_json)
+        show_validation(ready, report, as_json=as_json)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from confide.contest.estimators import ratio_form, score_entry
 from confide.contest.labels import MaskedLabels
-from confide.contest.metric import Better, ContestMetric
+from confide.contest.metric import ContestMetric
 from confide.contest.ranks import difference_variances
 from confide.contest.shaped_final import ShapedFinal
 from confide.contest.simulation import (
@@ -35,6 +35,7 @@ from confide.contest.simulation import (
 from confide.contest.terms import FinalMechanism
 from confide.counts import FloatArray
 from confide.errors import ParameterError
+from confide.metrics.names import Better
 from confide.privacy.accounting import rho_for
 from confide.privacy.adversary import success_bound
 from confide.privacy.guarantee import checked_delta, checked_epsilon

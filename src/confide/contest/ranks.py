@@ -11,10 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.contest.metric import Better, ContestMetric
+from confide.contest.metric import ContestMetric
 from confide.counts import FloatArray
 from confide.errors import ParameterError
 from confide.intervals.interval import check_level
+from confide.metrics.names import Better
 
 BLOCK = 256
 """Entries on either side that are compared at once."""

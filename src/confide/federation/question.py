@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from fractions import Fraction
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from confide.errors import FederationError, ParameterError
 from confide.federation.modes.registry import mode_named, mode_of, modes_that_take
@@ -29,6 +29,20 @@ PROTOCOL = 5
 """Version of the protocol. Sites and coordinators of different versions do not talk to each other."""
 
 _MOST_VERSION = 10_000
+
+
+class ModeTerms(TypedDict, total=False):
+    """Terms that some modes have, and others refuse."""
+
+    minimum_cell: int | None
+    epsilon: object
+    site_share: object
+    colluders: int | None
+    delta: object
+    sensitivity: object
+    edition: int | None
+    rows: int | None
+    noise: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,19 +114,11 @@ class Question:
         fewest: int | None = None,
         grid: str | None = None,
         bins: int = 10,
-        minimum_cell: int | None = None,
-        epsilon: object = None,
-        site_share: object = None,
-        colluders: int | None = None,
         unit: str = "row",
         rows_per_person: int = 1,
-        delta: object = None,
-        sensitivity: object = None,
-        edition: int | None = None,
-        rows: int | None = None,
         purpose: str | None = None,
         threshold: int | None = None,
-        noise: str | None = None,
+        **of_mode: Unpack[ModeTerms],
     ) -> Question:
         """Check all terms and fill in defaults.
 
@@ -120,17 +126,7 @@ class Question:
         in the private mode it decides the number of cells if no grid is given.
         """
         chosen = mode_named(mode)
-        given = {
-            "minimum_cell": minimum_cell,
-            "epsilon": epsilon,
-            "site_share": site_share,
-            "colluders": colluders,
-            "delta": delta,
-            "sensitivity": sensitivity,
-            "edition": edition,
-            "rows": rows,
-            "noise": noise,
-        }
+        given: dict[str, Any] = {**dict.fromkeys(ModeTerms.__annotations__), **of_mode}
         for name, value in given.items():
             if value is not None and name not in chosen.parameters:
                 raise ParameterError(f"`{name}` is for {_modes(modes_that_take(name))}; leave it out")
@@ -153,7 +149,7 @@ class Question:
         question = with_threshold(question, threshold, masked=chosen.masked)
         question._check_sites()
         if grid is None:
-            question = replace(question, grid=chosen.default_grid(question, rows))
+            question = replace(question, grid=chosen.default_grid(question, given["rows"]))
         question._check()
         return question
 

@@ -28,6 +28,7 @@ from confide.intervals.resample import check_replicates
 from confide.intervals.scales import LOG_ODDS
 from confide.metrics.calibration import calibration_errors
 from confide.metrics.calibration_samples import SAMPLED_ERRORS, SampledCurves
+from confide.metrics.names import metric_named
 from confide.metrics.registry import get_metric
 from confide.sources.arrays import count_checked
 from confide.sources.rows import Rows, member_codes
@@ -365,6 +366,7 @@ def cluster_estimate(
     **options: Any,
 ) -> Estimate:
     """Estimate a metric of clustered rows; `codes` tells the clusters apart, and `cluster_estimates` says how."""
+    metric = metric_named(metric)
     rows = Rows.checked(labels, ("score",), (scores,), weights=weights, positive=positive)
     members, request = checked_clusters(codes, len(rows)), {metric: (metric, options)}
     return cluster_estimates(

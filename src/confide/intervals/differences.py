@@ -39,6 +39,7 @@ from confide.intervals.influence import Labels, Linearised, has_influence, linea
 from confide.intervals.interval import Estimate, Interval, check_level, normal_quantile
 from confide.intervals.metric_estimates import natural_scale
 from confide.intervals.scales import LOG, LOG_ODDS
+from confide.metrics.names import metric_named
 from confide.metrics.registry import get_metric
 from confide.sources.arrays import count_checked
 from confide.sources.rows import CodedScores, Rows
@@ -70,6 +71,7 @@ def compare_models(
     >>> found[0].interval.method, round(found[0].difference, 4)
     ('paired normal', -0.025)
     """
+    metric = metric_named(metric)
     if not isinstance(scores, Mapping) or len(scores) < 2:
         raise ParameterError("scores must map the names of two or more models to their scores: {'a': ..., 'b': ...}")
     rows = Rows.checked(labels, tuple(scores), tuple(scores.values()), weights=weights, positive=positive)
@@ -292,6 +294,7 @@ def compare_estimates_unpaired(
 
     References: Newcombe (1998), Statistics in Medicine 17:873, method 10; Zou & Donner (2008), ibid. 27:1693.
     """
+    metric = metric_named(metric)
     check_level(level)
     get_metric(metric)
     if ends not in (None, "normal", "square-and-add"):
@@ -328,6 +331,7 @@ def against_rest(
     intervals hold together for all groups. Groups without rows of both classes, in themselves or in the rest, are left
     out.
     """
+    metric = metric_named(metric)
     rows = Rows.checked(labels, ("score",), (scores,), weights=weights, groups={"groups": groups}, positive=positive)
     return against_rest_checked(
         rows.labels,

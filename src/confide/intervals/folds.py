@@ -32,6 +32,7 @@ from confide.intervals.delong import Transform, auc_interval
 from confide.intervals.influence import Labels, has_influence, linearise
 from confide.intervals.interval import Estimate, Interval, check_level, student_quantile
 from confide.intervals.metric_estimates import natural_scale
+from confide.metrics.names import metric_named
 from confide.metrics.registry import get_metric
 from confide.sources.arrays import count_checked
 from confide.sources.rows import Rows
@@ -139,6 +140,7 @@ def fold_estimate(
     their influence values (Student's t with clusters), on the scale of `natural_scale`; the others a percentile
     interval from rows, or clusters, redrawn in all folds at once. For AUC use `cross_validated_auc`.
     """
+    metric = metric_named(metric)
     rows = Rows.checked(labels, ("score",), (scores,), weights=weights, positive=positive)
     return fold_estimate_checked(
         rows.labels,

@@ -275,7 +275,8 @@ class _Requested:
     @classmethod
     def of(cls, request: Request, method: Method | None) -> _Requested:
         name, options = (request, {}) if isinstance(request, str) else request
-        metric, rule = get_metric(name), RULES.get(name, BOOTSTRAPPED)
+        metric = get_metric(name)
+        rule = RULES.get(metric.name, BOOTSTRAPPED)
         chosen = rule.default if method in (None, "wilson") else method
         return cls(metric=metric, options=options, rule=rule, requested=method, method=chosen)
 

@@ -38,7 +38,7 @@ from confide.curves.reliability import equal_width_starts
 from confide.errors import DataError, ParameterError
 from confide.metrics.calibration import log_losses, squared_errors
 from confide.metrics.calibration_samples import SAMPLED_ERRORS, SampledCurves
-from confide.metrics.condensing import condensed
+from confide.metrics.condensing import condense
 from confide.metrics.ranking import partial_range
 from confide.metrics.registry import Metric, Resampling, SharedScores
 from confide.metrics.threshold import MEASURES, ConfusionMatrix
@@ -131,7 +131,7 @@ class SmallerCounts:
 
     def condensed(self) -> ScoreCounts:
         """Return counts with the same sums of smooth functions of the score."""
-        return self._once(None, lambda: condensed(self.whole))
+        return self._once(None, lambda: condense(self.whole))
 
     def _once(self, key: float | None, make: Callable[[], ScoreCounts]) -> ScoreCounts:
         if self.whole.weighted or not len(self.whole):

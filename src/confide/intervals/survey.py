@@ -30,6 +30,7 @@ from confide.intervals.influence import LINEAR_METRICS, Labels, Linearised, line
 from confide.intervals.interval import Estimate, Interval, check_level
 from confide.intervals.metric_estimates import natural_scale
 from confide.intervals.scales import LOG_ODDS, Scale
+from confide.metrics.names import metric_named
 from confide.sources.rows import Rows
 
 PREVALENCE = "prevalence"
@@ -64,6 +65,7 @@ def survey_estimate(
     >>> round(found.value, 3), round(found.standard_error, 3)
     (0.833, 0.191)
     """
+    metric = metric_named(metric)
     check_level(level)
     if metric not in SURVEY_METRICS:
         known = ", ".join(SURVEY_METRICS)

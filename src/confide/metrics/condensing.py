@@ -29,7 +29,7 @@ _LOWEST, _HIGHEST = 1e-300, 1.0 - 1e-5  # beyond, scores are too coarse to place
 _NO_SPREAD = 1e-12  # variance, in units of the cell's half width squared, below which one score stands for all
 
 
-def condensed(counts: ScoreCounts) -> ScoreCounts:
+def condense(counts: ScoreCounts) -> ScoreCounts:
     """Return counts with the same sums of smooth functions; the same counts if they are few, or weighted.
 
     Scores must be probabilities. Those within 1e-5 of 1, and 0, are kept as they are.

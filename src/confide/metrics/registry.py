@@ -1,4 +1,4 @@
-"""Registry of metrics: names, needs and titles; and the aggregation of a metric over folds or tasks."""
+"""Metrics by name, with the functions that compute them; and the aggregation of a metric over folds or tasks."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ import numpy as np
 
 from confide.counts import ScoreCounts, require_counts
 from confide.curves.reliability import check_probabilities
-from confide.errors import ParameterError, SkewWarning, did_you_mean
+from confide.errors import ParameterError, SkewWarning
 from confide.metrics import calibration, precision_recall, ranking
+from confide.metrics.names import METRIC_NAMES, Face, offered_metric
 from confide.metrics.precision_recall import ESTIMATORS, PRROC_ESTIMATORS
 from confide.metrics.threshold import MEASURES, confusion_matrix, cost_threshold, youden_index, youden_threshold
 from confide.predictions import accepts_predictions
@@ -101,55 +102,52 @@ def _net_benefit(counts: ScoreCounts, *, threshold: float = 0.5) -> float:
     return confusion_matrix(counts, threshold).net_benefit(threshold)
 
 
+def _metric(name: str, function: Callable[..., float], **how: Any) -> Metric:
+    """Return a metric with the facts that the registry of names has."""
+    facts = METRIC_NAMES[name]
+    return Metric(
+        name=name,
+        title=facts.heading,
+        function=function,
+        higher_is_better=facts.higher_is_better,
+        probabilities=facts.probabilities,
+        **how,
+    )
+
+
+_OF_SCORES: Mapping[str, Any] = {"ranks_only": True, "resampling": "classes"}
+"""A property of the two distributions of scores, of which only the order matters."""
+
+
 def _ranking() -> list[Metric]:
-    ranked = partial(Metric, higher_is_better=True, ranks_only=True)
-    floor = partial(Metric, higher_is_better=None, ranks_only=True)  # properties of the data, not of the score
     area = ("recall",)
     result = [
-        ranked(name="auc", title="AUC", function=ranking.auc_score, resampling="classes"),
-        ranked(
-            name="partial_auc",
-            title="Partial AUC",
-            function=ranking.partial_auc_score,
-            resampling="classes",
+        _metric("auc", ranking.auc_score, **_OF_SCORES),
+        _metric(
+            "partial_auc",
+            ranking.partial_auc_score,
             options=("specificity", "sensitivity", "corrected"),
+            **_OF_SCORES,
         ),
-        ranked(
-            name="hull_auc",
-            title="AUC of the convex hull",
-            function=ranking.hull_auc_score,
-            resampling="classes",
+        _metric("hull_auc", ranking.hull_auc_score, **_OF_SCORES),
+        _metric(
+            "average_precision_minimum", precision_recall.average_precision_minimum, ranks_only=True, whole_rows=True
         ),
-        floor(
-            name="average_precision_minimum",
-            title="Minimum average precision",
-            function=precision_recall.average_precision_minimum,
+        _metric("aucpr_minimum", precision_recall.aucpr_minimum, ranks_only=True, options=area),
+        _metric("aucnpr", precision_recall.aucnpr_score, ranks_only=True, options=("estimator", "recall")),
+        _metric(
+            "normalised_average_precision",
+            precision_recall.normalised_average_precision_score,
+            ranks_only=True,
             whole_rows=True,
         ),
-        floor(name="aucpr_minimum", title="Minimum AUCPR", function=precision_recall.aucpr_minimum, options=area),
-        ranked(
-            name="aucnpr",
-            title="AUCNPR",
-            function=precision_recall.aucnpr_score,
-            options=("estimator", "recall"),
-        ),
-        ranked(
-            name="normalised_average_precision",
-            title="Normalised average precision",
-            function=precision_recall.normalised_average_precision_score,
-            whole_rows=True,
-        ),
-        ranked(name="aucpr", title="AUCPR", function=precision_recall.aucpr_score, options=("estimator", "recall")),
+        _metric("aucpr", precision_recall.aucpr_score, ranks_only=True, options=("estimator", "recall")),
     ]
-    for estimator in (*precision_recall.ESTIMATORS, *precision_recall.PRROC_ESTIMATORS):
-        function = partial(precision_recall.aucpr_score, estimator=estimator)
-        title = estimator.replace("_", " ").capitalize()
+    for estimator in (*ESTIMATORS, *PRROC_ESTIMATORS):
         result.append(
-            Metric(
-                name=estimator,
-                title=title,
-                function=function,
-                higher_is_better=True,
+            _metric(
+                estimator,
+                partial(precision_recall.aucpr_score, estimator=estimator),
                 ranks_only=estimator != "binormal",
                 whole_rows=estimator == "davis_goadrich",
                 options=area,
@@ -167,129 +165,54 @@ _OF_CLASSES = frozenset(
 """Measures of recall and specificity alone."""
 
 
-def _thresholded() -> list[Metric]:
-    lower_is_better = {"false_positive_rate", "negative_likelihood_ratio"}
+def _threshold_measures() -> list[Metric]:
     at = ("threshold",)
-    result = [
-        Metric(
-            name=name,
-            title=name.replace("_", " ").capitalize(),
-            function=_at_threshold(name),
-            higher_is_better=name not in lower_is_better,
-            resampling="classes" if name in _OF_CLASSES else "rows",
-            options=at,
-        )
-        for name in MEASURES
-    ]
     both = ("threshold", "beta")
     return [
-        *result,
-        Metric(name="f_beta", title="F beta", function=_f_beta, higher_is_better=True, options=both),
-        Metric(name="skew_aware_f", title="Skew-aware F", function=_skew_aware_f, higher_is_better=True, options=both),
-        Metric(
-            name="net_benefit",
-            title="Net benefit",
-            function=_net_benefit,
-            higher_is_better=True,
-            probabilities=True,
-            options=at,
+        *(
+            _metric(name, _at_threshold(name), resampling="classes" if name in _OF_CLASSES else "rows", options=at)
+            for name in MEASURES
         ),
-        Metric(
-            name="youden_threshold",
-            title="Youden's threshold",
-            function=youden_threshold,
-            higher_is_better=None,
-            resampling="classes",
-        ),
-        Metric(
-            name="cost_threshold",
-            title="Threshold of least cost",
-            function=cost_threshold,
-            higher_is_better=None,
-            options=("cost_ratio", "prevalence"),
-        ),
-        Metric(
-            name="youden_index",
-            title="Youden's index",
-            function=youden_index,
-            higher_is_better=True,
-            ranks_only=True,
-            resampling="classes",
-        ),
+        _metric("f_beta", _f_beta, options=both),
+        _metric("skew_aware_f", _skew_aware_f, options=both),
+        _metric("net_benefit", _net_benefit, options=at),
+        _metric("youden_threshold", youden_threshold, resampling="classes"),
+        _metric("cost_threshold", cost_threshold, options=("cost_ratio", "prevalence")),
+        _metric("youden_index", youden_index, **_OF_SCORES),
     ]
 
 
 def _calibration() -> list[Metric]:
-    loss = partial(Metric, higher_is_better=False, probabilities=True)
-    neither = partial(Metric, higher_is_better=None, probabilities=True)
+    line, smooth = calibration.calibration_line, calibration.calibration_errors
     return [
-        loss(name="brier", title="Brier score", function=calibration.brier_score),
-        Metric(
-            name="scaled_brier",
-            title="Scaled Brier score",
-            function=calibration.scaled_brier_score,
-            higher_is_better=True,
-            probabilities=True,
-        ),
-        loss(name="log_loss", title="Log loss", function=calibration.log_loss),
-        neither(name="observed_expected", title="Observed : expected", function=calibration.observed_expected_ratio),
-        neither(
-            name="calibration_intercept", title="Calibration intercept", function=calibration.calibration_intercept
-        ),
-        neither(
-            name="calibration_slope",
-            title="Calibration slope",
-            function=calibration.calibration_slope,
-            family=(calibration.calibration_line, "slope"),
-        ),
-        neither(
-            name="joint_intercept",
-            title="Intercept fitted with the slope",
-            function=calibration.joint_intercept,
-            family=(calibration.calibration_line, "intercept"),
-        ),
-        loss(
-            name="expected_calibration_error",
-            title="Expected calibration error",
-            function=calibration.expected_calibration_error,
-            options=("bins", "binning"),
-        ),
-        loss(
-            name="integrated_calibration_index",
-            title="Integrated calibration index",
-            function=calibration.integrated_calibration_index,
-            family=(calibration.calibration_errors, "ici"),
-            options=("smoother",),
-        ),
+        _metric("brier", calibration.brier_score),
+        _metric("scaled_brier", calibration.scaled_brier_score),
+        _metric("log_loss", calibration.log_loss),
+        _metric("observed_expected", calibration.observed_expected_ratio),
+        _metric("calibration_intercept", calibration.calibration_intercept),
+        _metric("calibration_slope", calibration.calibration_slope, family=(line, "slope")),
+        _metric("joint_intercept", calibration.joint_intercept, family=(line, "intercept")),
+        _metric("expected_calibration_error", calibration.expected_calibration_error, options=("bins", "binning")),
         *(
-            loss(
-                name=f"calibration_{name.lower()}",
-                title=name,
-                function=function,
-                family=(calibration.calibration_errors, name.lower()),
-                options=("smoother",),
-            )
-            for name, function in (
-                ("E50", calibration.calibration_e50),
-                ("E90", calibration.calibration_e90),
-                ("Emax", calibration.calibration_emax),
+            _metric(name, function, family=(smooth, attribute), options=("smoother",))
+            for name, function, attribute in (
+                ("integrated_calibration_index", calibration.integrated_calibration_index, "ici"),
+                ("calibration_e50", calibration.calibration_e50, "e50"),
+                ("calibration_e90", calibration.calibration_e90, "e90"),
+                ("calibration_emax", calibration.calibration_emax, "emax"),
             )
         ),
     ]
 
 
 METRICS: Mapping[str, Metric] = MappingProxyType(
-    {metric.name: metric for metric in (*_ranking(), *_thresholded(), *_calibration())}
+    {metric.name: metric for metric in (*_ranking(), *_threshold_measures(), *_calibration())}
 )
 
 
 def get_metric(name: str) -> Metric:
-    """Look a metric up by name."""
-    if name in METRICS:
-        return METRICS[name]
-    raise ParameterError(
-        f"no metric is called {name!r}. {did_you_mean(name, METRICS)}confide.metrics.metric_names() lists all"
-    )
+    """Look a metric up by its name or an alias, such as "sensitivity" for "recall"."""
+    return METRICS[name] if name in METRICS else METRICS[offered_metric(name, Face.EXACT, "no metric is called").name]
 
 
 def metric_names() -> tuple[str, ...]:
@@ -334,9 +257,9 @@ def mean_over_parts(parts: Sequence[ScoreCounts], metric: str = "aucnpr", **opti
     for part in parts:
         require_counts(part, "parts").both_classes()
     prevalences = tuple(part.prevalence for part in parts)
-    if metric in _SKEW_DEPENDENT and not np.allclose(prevalences, prevalences[0], rtol=0.01, atol=0.0):
+    if chosen.name in _SKEW_DEPENDENT and not np.allclose(prevalences, prevalences[0], rtol=0.01, atol=0.0):
         warnings.warn(
-            f"{metric} is averaged over parts whose skew differs; its smallest possible value differs with it. "
+            f"{chosen.name} is averaged over parts whose skew differs; its smallest possible value differs with it. "
             "Average aucnpr instead",
             SkewWarning,
             stacklevel=2,
@@ -344,7 +267,7 @@ def mean_over_parts(parts: Sequence[ScoreCounts], metric: str = "aucnpr", **opti
     values = tuple(chosen(part, **options) for part in parts)
     spread = float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")
     return Aggregate(
-        metric=metric,
+        metric=chosen.name,
         mean=float(np.mean(values)),
         standard_deviation=spread,
         values=values,

@@ -11,6 +11,7 @@ import numpy as np
 from confide.counts import FloatArray
 from confide.errors import ParameterError
 from confide.intervals.interval import Interval
+from confide.metrics.names import metric_named
 from confide.privacy.guarantee import Guarantee
 from confide.releases.release import PrivateIntervals, Release
 
@@ -46,7 +47,7 @@ class Target:
         if isinstance(given, str):
             name, _, number = given.partition("=")
             try:
-                return cls(measure={"sensitivity": "recall"}.get(name, name), value=float(number), safe=safe)
+                return cls(measure=metric_named(name), value=float(number), safe=safe)
             except ValueError as error:
                 if isinstance(error, ParameterError):
                     raise

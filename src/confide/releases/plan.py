@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from confide.errors import ParameterError, did_you_mean
+from confide.metrics.names import metric_named
 from confide.privacy.guarantee import Exact, Guarantee
 from confide.privacy.neighbours import Neighbours
 from confide.releases.confusion import CONFUSION_METRICS
 from confide.releases.plan_result import CurvePoint, MechanismPlan, Needed, Plan, checked_questions, plan_questions
-from confide.releases.registry import ONLY_BY_CURVES, RELEASABLE, RELEASE_METRICS, metric_named
+from confide.releases.registry import ONLY_BY_CURVES, RELEASABLE, RELEASE_METRICS
 from confide.releases.release import PreparedRelease
 from confide.releases.simulation import (
     USUAL_AUC,

@@ -8,8 +8,9 @@ from types import MappingProxyType
 from typing import Any, Unpack
 
 from confide.counts import ScoreCounts
-from confide.errors import ParameterError, did_you_mean
+from confide.errors import ParameterError
 from confide.grid import Grid
+from confide.metrics.names import Face, names_of, offered_metric
 from confide.privacy.accounting import split_evenly
 from confide.privacy.guarantee import Exact, checked_delta, checked_epsilon
 from confide.privacy.queries import SYSTEM_NOISE, Noise
@@ -54,35 +55,7 @@ RELEASABLE: Mapping[str, Releasable] = MappingProxyType(
 ONLY_BY_CURVES = ("curves", *CURVES, "observed_expected")
 """Metrics that need a table of noisy counts, which then answers all other requested metrics too."""
 
-ALIASES: Mapping[str, str] = MappingProxyType(
-    {
-        "ap": "average_precision",
-        "auroc": "auc",
-        "brier_score": "brier",
-        "c_statistic": "auc",
-        "confusion_matrix": "confusion",
-        "f1_score": "f1",
-        "fpr": "false_positive_rate",
-        "calibration_curve": "calibration",
-        "o:e": "observed_expected",
-        "observed_expected_ratio": "observed_expected",
-        "precision_recall": "pr",
-        "precision_recall_curve": "pr",
-        "roc_curve": "roc",
-        "mcc": "matthews_correlation",
-        "npv": "negative_predictive_value",
-        "positive_predictive_value": "precision",
-        "ppv": "precision",
-        "roc_auc": "auc",
-        "sensitivity": "recall",
-        "tnr": "specificity",
-        "tpr": "recall",
-        "true_positive_rate": "recall",
-    }
-)
-"""Alternative names of metrics."""
-
-RELEASE_METRICS = (*RELEASABLE, *ONLY_BY_CURVES[1:], *confusion.CONFUSION_METRICS)
+RELEASE_METRICS = names_of(Face.RELEASE)
 """Names of all metrics that can be released."""
 
 
@@ -112,7 +85,7 @@ def prepare(
     >>> [float(part.guarantee.epsilon) for part in prepare(["auc", "recall", "precision"], counts, epsilon=1)]
     [0.5, 0.5]
     """
-    requested = _checked(metrics)
+    requested = metrics_named(metrics)
     wanted = None if target is None else target if isinstance(target, Target) else Target.parse(target)
     if wanted is not None or set(requested) & set(ONLY_BY_CURVES):
         how = {"epsilon": epsilon, "mechanism": mechanism, "grid": grid, "strategy": strategy, "shape": shape, **terms}
@@ -165,23 +138,10 @@ def _by_curves(
     return curves.prepare_curves(counts, threshold=cut, target=target, metrics=names, **given)
 
 
-def metric_named(name: object) -> str:
-    """Return the metric of a name, letter case and usual other names understood.
-
-    >>> metric_named("Sensitivity"), metric_named("AUROC")
-    ('recall', 'auc')
-    """
-    plain = str(name).strip().lower().replace("-", "_").replace(" ", "_")
-    return ALIASES.get(plain, plain)
-
-
-def _checked(given: object) -> list[str]:
+def metrics_named(given: object) -> tuple[str, ...]:
+    """Return the metrics of one name or several, each once. Refuse names of metrics that cannot be released."""
     every = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else []
-    metrics = [metric_named(name) for name in every]
-    if not metrics:
+    if not every:
         raise ParameterError(f"name at least one metric: {', '.join(RELEASE_METRICS)}")
-    for name in metrics:
-        if name not in RELEASE_METRICS:
-            hint = did_you_mean(name, RELEASE_METRICS)
-            raise ParameterError(f"unknown metric {name!r}. {hint}These can be released: {', '.join(RELEASE_METRICS)}")
-    return list(dict.fromkeys(metrics))
+    metrics = [offered_metric(name, Face.RELEASE, "nothing is released that is called").name for name in every]
+    return tuple(dict.fromkeys(metrics))

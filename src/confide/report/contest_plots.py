@@ -17,8 +17,9 @@ from itertools import groupby
 from typing import Protocol
 from unicodedata import east_asian_width
 
-from confide.contest.metric import Better, ContestMetric
+from confide.contest.metric import ContestMetric
 from confide.intervals.interval import Interval
+from confide.metrics.names import Better
 from confide.report.numbers import number, percent
 
 BLUE, VERMILION, GREY, BAND, GRID = "#0072B2", "#D55E00", "#6b6b6b", "#eef3f8", "#d8d8d8"

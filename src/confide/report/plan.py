@@ -13,6 +13,7 @@ import numpy as np
 from confide.intervals.power import AucDesign
 from confide.intervals.sample_size import SamplePlan
 from confide.intervals.validation_size import ValidationPlan
+from confide.metrics.names import METRIC_NAMES
 from confide.privacy.guarantee import shown, typed
 from confide.privacy.neighbours import Neighbours
 from confide.releases.plan_result import ZCDP, MechanismPlan, Needed, Plan, QuestionPlan
@@ -21,7 +22,8 @@ from confide.report.style import GREY, as_svg, drawn_figure, marker, style
 from confide.report.writers.frames import data_frame
 from confide.report.writers.html import bullets, definitions, figure, figures, html_table, lead, whole_page
 from confide.report.writers.terminal import Table, print_line, print_table
-from confide.tasks.plan import NAIVE_BAYES, SELECTION, TablePlan
+from confide.tasks.plan import TablePlan
+from confide.tasks.requests.plan import NAIVE_BAYES, SELECTION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -112,9 +114,6 @@ _TITLES = {
     "pr": "PR curves",
     "selection": "Selections of features",
     "naive-bayes": "Naive Bayes models",
-    "auc": "AUC",
-    "brier": "Brier score",
-    "f1": "F1",
     "confusion": "Confusion matrix (true positives)",
 }
 
@@ -160,7 +159,7 @@ def plan_summary(plan: Plan) -> str:
 
 def metric_title(plan: Plan) -> str:
     """Return the planned metric in words."""
-    return _TITLES.get(plan.metric, plan.metric.replace("_", " ").capitalize())
+    return _TITLES.get(plan.metric, METRIC_NAMES[plan.metric].heading)
 
 
 def plan_advice(plan: Plan) -> list[str]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from confide.errors import UsageError
 from confide.intervals.interval import Interval
 from confide.ledger.receipts import Quote, Receipt
+from confide.metrics.names import metric_title
 from confide.privacy.guarantee import Guarantee, shown
 from confide.provenance import PublicProvenance
 from confide.releases.confusion import CELLS
@@ -228,7 +229,7 @@ def split_table(parts: Sequence[tuple[Sequence[str], Guarantee]]) -> Table:
         head=("metrics", "epsilon", "delta"),
         body=tuple(
             (
-                ", ".join(name.replace("_", " ") for name in names),
+                ", ".join(map(metric_title, names)),
                 shown(part.epsilon, up=True),
                 shown(part.delta, up=True),
             )

@@ -11,6 +11,7 @@ import numpy as np
 
 from confide.counts import FloatArray, ScoreCounts
 from confide.grid import Grid
+from confide.metrics.names import metric_title
 from confide.releases.confusion import CONFUSION_METRICS
 from confide.releases.curves_release import CURVES
 from confide.releases.release import Release, ReleasedCurve
@@ -28,7 +29,6 @@ NAMES = {
     "pr": "PR curve, average precision",
     "calibration": "calibration, observed : expected",
     "counts": "rows",
-    "observed_expected": "observed : expected",
 }
 
 SHAPE_NAMES = {"binormal": "binormal", "roc-glm": "ROC-GLM"}
@@ -43,8 +43,7 @@ def metric_name(release: Release) -> str:
     of_curve = curve_name(release)
     if of_curve is not None:
         return of_curve
-    words = release.metric.replace("_", " ")
-    words = words.upper() if words == "auc" else "Brier score" if words == "brier" else words
+    words = metric_title(release.metric)
     return f"{words} at {release.options['threshold']:g}" if at_a_threshold(release) else words
 
 

@@ -231,7 +231,7 @@ def attack_curve(
         negatives=negatives,
         scores=None if scores is None else _scores(scores, str(score)),
         before=earlier,
-        known=None if known is None else _known(known, str(label), str(score), positive),
+        known=None if known is None else _count_known_rows(known, str(label), str(score), positive),
     )
 
 
@@ -275,7 +275,7 @@ def _scores(source: Any, score: str) -> Any:
     return table_column(source, score)
 
 
-def _known(source: Any, label: str, score: str, positive: str | None) -> ScoreCounts:
+def _count_known_rows(source: Any, label: str, score: str, positive: str | None) -> ScoreCounts:
     if isinstance(source, ScoreCounts):
         return source
     from confide.sources.tables import count_table

@@ -28,7 +28,7 @@ from confide.privacy.prepared import Part
 from confide.releases.registry import RELEASE_METRICS, prepare
 from confide.releases.release import Release
 from confide.sources.digests import raw_bytes
-from confide.tasks.contest_folder import PUBLIC, identified, read_split
+from confide.tasks.contest_folder import PUBLIC, identify_data, read_split
 
 ANSWERED = tuple(name for name in KINDS if name in RELEASE_METRICS)
 """Metrics that can be charged answer by answer."""
@@ -112,7 +112,7 @@ def answerer(
     subject = FileSubject(
         file=file, **_labels(file, account, ledger), details={"contest": "answer", "id": terms.id_column}
     )
-    payer, _, _ = identified(Payer(subject=subject, ledger=ledger, account=account))
+    payer, _, _ = identify_data(Payer(subject=subject, ledger=ledger, account=account))
     labels = read_split(subject, ledger, id_column=terms.id_column, share=terms.public_share)
     if labels.rows.ids != bundle.template.ids or not np.array_equal(labels.places(PUBLIC), bundle.public):
         raise DataError(

@@ -120,7 +120,7 @@ def attack_server(
     exact = climb(ladder(labels, "accuracy", step=f"{0.5 / labels.size:.12f}", limit=most), queries=most, rng=rng)
     results.append(judge.compare("climb", served, exact))
     begin("asking the same question again and again")
-    results.append(_repeated(judge, ask, metric, rng))
+    results.append(_repeat_queries(judge, ask, metric, rng))
     return tuple(results)
 
 
@@ -159,7 +159,7 @@ class _Judge:
         )
 
 
-def _repeated(judge: _Judge, ask: Ask, metric: str, rng: np.random.Generator) -> AttackResult:
+def _repeat_queries(judge: _Judge, ask: Ask, metric: str, rng: np.random.Generator) -> AttackResult:
     """Ask about some rows many times, in other words each time, and take means."""
     rows = judge.labels.size
     chosen = rng.choice(rows, min(REPEATED_ROWS, rows), replace=False).tolist()

@@ -66,7 +66,7 @@ def read_split(subject: FileSubject, ledger: LedgerPlace, *, id_column: str, sha
     return SplitLabels(rows, split, split.public(rows.ids))
 
 
-def identified(payer: Payer) -> tuple[Payer, str, str]:
+def identify_data(payer: Payer) -> tuple[Payer, str, str]:
     """Return a payer that is bound to its file as it is now, the name of its account, and the file's identity."""
     checked = payer.checked()
     with open_ledger(payer.ledger) as book:
@@ -75,7 +75,7 @@ def identified(payer: Payer) -> tuple[Payer, str, str]:
     return checked, account.name, identity
 
 
-__all__ = ["FINAL", "PUBLIC", "SplitLabels", "identified", "read_split"]
+__all__ = ["FINAL", "PUBLIC", "SplitLabels", "identify_data", "read_split"]
 
 
 SCHEMA = "confide.contest-holder/1"
@@ -251,7 +251,7 @@ class Purse:
                 f"it: {self._command(account.name, subject, _NEW_LEDGER)}"
             )
 
-    def explained(self, error: LabelError, account: str, subject: FileSubject) -> LabelError:
+    def explain_error(self, error: LabelError, account: str, subject: FileSubject) -> LabelError:
         """Return the error of labels that cannot be read without a positive one, with the way out of the account."""
         try:
             self._require_readable(replace(subject, positive="1"))
@@ -264,8 +264,8 @@ class Purse:
         )
 
     def _command(self, name: str, subject: FileSubject, ledger: str | None) -> str:
-        parts = ["confide", "ledger", "new", name, "--epsilon", _written(self.epsilon)]
-        parts += ["--delta", _written(self.delta)] if self.delta else []
+        parts = ["confide", "ledger", "new", name, "--epsilon", _write_fraction(self.epsilon)]
+        parts += ["--delta", _write_fraction(self.delta)] if self.delta else []
         parts += ["--neighbours", "label-only", "--label", subject.label]
         parts += [] if subject.positive is None else ["--positive", subject.positive]
         parts += ["--data", str(subject.file)] + ([] if ledger is None else ["--ledger", ledger])
@@ -328,7 +328,7 @@ def _other_name(contest: str, accounts: dict[str, Account]) -> str:
     return name
 
 
-def _written(number: Fraction) -> str:
+def _write_fraction(number: Fraction) -> str:
     """Write a number so that it is read exactly: as a decimal if that is exact."""
     decimal = repr(float(number)).removesuffix(".0")
     return decimal if Fraction(decimal) == number else str(number)

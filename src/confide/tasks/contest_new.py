@@ -6,7 +6,6 @@ ledger at no further cost.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -15,17 +14,17 @@ from typing import Any
 import numpy as np
 
 from confide.contest.bundles import ServerBundle
-from confide.contest.labels import MaskedAnswer, flip_probability, label_guarantee, prepare_masked
+from confide.contest.labels import MaskedAnswer, label_guarantee, prepare_masked
 from confide.contest.metric import ContestMetric
 from confide.contest.plan import ContestPlan, usual_repetitions
 from confide.contest.plan import plan_contest as simulate
 from confide.contest.template import Template
 from confide.contest.terms import ContestTerms, FinalMechanism, Mode
-from confide.errors import LabelError, ParameterError
-from confide.ledger.payer import FileSubject, LedgerPlace, Payer
+from confide.errors import LabelError
+from confide.ledger.payer import FileSubject, Payer
 from confide.ledger.receipts import Quote, Receipt, quote_document
 from confide.privacy.accounting import rho_for
-from confide.privacy.guarantee import Exact, checked_delta, checked_epsilon, exact_fraction, shown
+from confide.privacy.guarantee import shown
 from confide.privacy.prepared import Prepared
 from confide.tasks.contest_answer import require_answered
 from confide.tasks.contest_folder import (
@@ -35,33 +34,18 @@ from confide.tasks.contest_folder import (
     HolderRecord,
     Purse,
     SplitLabels,
-    identified,
+    identify_data,
     lack_of_budget,
     read_split,
     shown_ledger,
     with_command,
 )
-from confide.tasks.parameters import with_parameters_of
+from confide.tasks.requests.contest import ContestPlanRequest, ContestRequest
+from confide.tasks.requests.request import verb_of
 
 
-def plan_contest(
-    *,
-    rows: int,
-    prevalence: float,
-    answers: int,
-    epsilon: Exact,
-    teams: int = 50,
-    public: float = 1.0,
-    metric: str = "auc",
-    threshold: float | None = None,
-    auc: float = 0.8,
-    final_epsilon: Exact | None = None,
-    final_delta: Exact = 0,
-    finalists: int = 20,
-    repetitions: int | None = None,
-    seed: int = 0,
-    begin: Callable[[str], None] | None = None,
-) -> ContestPlan:
+@verb_of(ContestPlanRequest)
+def plan_contest(request: ContestPlanRequest) -> ContestPlan:
     """Return the error of shown scores, the order of teams and the promise of a contest, by simulation.
 
     See `confide.contest.plan.plan_contest` for the parameters. `threshold` is that of metrics of calls, and `seed`
@@ -72,28 +56,28 @@ def plan_contest(
     (0.88, 1.0)
     """
     return simulate(
-        rows,
-        prevalence,
-        answers,
-        epsilon,
-        teams=teams,
-        public=public,
-        metric=ContestMetric.checked(metric, threshold),
-        auc=auc,
-        final_epsilon=final_epsilon,
-        final_delta=final_delta,
-        finalists=finalists,
-        repetitions=repetitions,
-        rng=np.random.default_rng(seed),
-        begin=begin,
+        request.rows,
+        request.prevalence,
+        request.answers,
+        request.epsilon,
+        teams=request.teams,
+        public=request.public,
+        metric=ContestMetric.checked(request.metric, request.threshold),
+        auc=request.auc,
+        final_epsilon=request.final_epsilon,
+        final_delta=request.final_delta,
+        finalists=request.finalists,
+        repetitions=request.repetitions,
+        rng=np.random.default_rng(request.seed),
+        begin=request.begin,
     )
 
 
-def planned_repetitions(*, rows: int, public: float, answers: int, repetitions: int | None) -> int:
+def planned_repetitions(request: ContestPlanRequest) -> int:
     """Return the number of contests that a plan simulates."""
-    if repetitions is not None:
-        return max(repetitions, 1)
-    return usual_repetitions(max(round(rows * public), 1), max(answers, 1))
+    if request.repetitions is not None:
+        return max(request.repetitions, 1)
+    return usual_repetitions(max(round(request.rows * request.public), 1), max(request.answers, 1))
 
 
 SCHEMA = "confide.contest-new/1"
@@ -167,7 +151,7 @@ class ReadyContest:
         """Return the price. Nothing is charged."""
         if self.terms.mode == Mode.PER_ANSWER:
             return ContestQuote(terms=self.terms, board=None, final=None, notes=_notes(self.terms))
-        prepared = self._prepared()
+        prepared = self._board_request()
         board = self.payer.quote(prepared)
         final = _final_price(self.terms, self.labels)
         together = None if final is None or board.answered else self.payer.quote([prepared, final])
@@ -180,7 +164,7 @@ class ReadyContest:
         if quote.board is not None and quote.refusal is not None:
             what = "the account can pay for the board, but not for the final after it. " if quote.board.fits else ""
             raise lack_of_budget(f"{what}Nothing was charged: {quote.refusal}", quote.final or quote.board)
-        receipt = None if quote.board is None else self.payer.pay(self._prepared())
+        receipt = None if quote.board is None else self.payer.pay(self._board_request())
         masked = None if receipt is None else receipt.releases[0].labels
         bundle = ServerBundle(
             terms=self.terms, template=self.template, public=self.labels.places(PUBLIC), masked=masked
@@ -198,83 +182,41 @@ class ReadyContest:
             notes=notes,
         )
 
-    def _prepared(self) -> Prepared[MaskedAnswer]:
+    def _board_request(self) -> Prepared[MaskedAnswer]:
         part = self.labels.split.part(PUBLIC)
         return prepare_masked(self.labels.labels(PUBLIC), epsilon=self.terms.epsilon, part=part)
 
 
-def prepare_contest(
-    name: str,
-    labels_file: str | Path,
-    *,
-    label: str,
-    epsilon: Exact,
-    id: str = "id",  # noqa: A002 - the name of the flag, as for `label`
-    positive: str | None = None,
-    metric: str = "auc",
-    threshold: float | None = None,
-    public: Exact | None = None,
-    final_epsilon: Exact | None = None,
-    final_delta: Exact = 0,
-    per_answer: bool = False,
-    title: str | None = None,
-    score: str = "score",
-    daily_limit: int = 5,
-    total_limit: int = 1000,
-    finalists: int = 2,
-    level: float = 0.95,
-    account: str | None = None,
-    ledger: LedgerPlace = None,
-    also_charge: bool = False,
-    out: str | Path = ".",
-) -> ReadyContest:
-    """Check a contest and read its labels; then `quote` its price or `make` it. See `make_contest`."""
-    terms = _draft(
-        name=name,
-        title=name if title is None else title,
-        metric=ContestMetric.checked(metric, threshold),
-        mode=Mode.PER_ANSWER if per_answer else Mode.MASKED,
-        public_share=_share(public, final_epsilon),
-        epsilon=checked_epsilon(epsilon),
-        final_epsilon=None if final_epsilon is None else checked_epsilon(final_epsilon),
-        final_delta=checked_delta(final_delta),
-        id_column=id,
-        score_column=score,
-        daily_limit=daily_limit,
-        total_limit=total_limit,
-        finalists=finalists,
-        level=level,
-    )
-    if terms.final_delta and terms.final_mechanism != FinalMechanism.SHAPED:
-        raise ParameterError(
-            f"`final_delta` is for a final with shaped noise, which {terms.metric.title} cannot have; leave it out"
-            if terms.final_epsilon is not None
-            else "`final_delta` is for a final; give `final_epsilon` with it"
-        )
-    if per_answer:
+def prepare_contest(request: ContestRequest) -> ReadyContest:
+    """Check a contest and read its labels; then `quote` its price or `make` it."""
+    terms = request.terms
+    if request.per_answer:
         require_answered(terms.metric)
-    folder = ContestFolder(Path(out) / name)
+    folder = ContestFolder(Path(request.out) / request.name)
     folder.check_place()
     subject = FileSubject(
-        file=Path(labels_file), label=label, positive=positive, details={"contest": "masked labels", "id": id}
+        file=Path(request.labels_file),
+        label=request.label,
+        positive=request.positive,
+        details={"contest": "masked labels", "id": request.id},
     )
-    unchecked = Payer(subject=subject, ledger=ledger, account=account, also_charge=also_charge)
+    unchecked = Payer(subject=subject, ledger=request.ledger, account=request.account, also_charge=request.also_charge)
     most = max(terms.epsilon, terms.final_epsilon or terms.epsilon)
-    purse = Purse(contest=name, id_column=id, epsilon=most, delta=terms.final_delta)
+    purse = Purse(contest=request.name, id_column=request.id, epsilon=most, delta=terms.final_delta)
     purse.require(unchecked)
-    payer, payer_name, identity = identified(unchecked)
+    payer, payer_name, identity = identify_data(unchecked)
     try:
-        labels = read_split(subject, ledger, id_column=id, share=terms.public_share)
+        labels = read_split(subject, request.ledger, id_column=request.id, share=terms.public_share)
     except LabelError as error:
-        raise error if positive is not None else purse.explained(error, payer_name, subject) from None
+        raise error if request.positive is not None else purse.explain_error(error, payer_name, subject) from None
     terms = replace(terms, rows=len(labels.rows.ids), public_rows=int(labels.public.sum()))
     template = Template.of(terms, labels.rows.ids)
     record = HolderRecord(
         terms=terms,
         template=template.digest,
         data=identity,
-        label=label,
-        positive=positive,
+        label=request.label,
+        positive=request.positive,
         account=payer_name,
         split=labels.split.key_digest,
     )
@@ -290,8 +232,8 @@ def prepare_contest(
     )
 
 
-@with_parameters_of(prepare_contest)
-def make_contest(ready: ReadyContest) -> NewContest:
+@verb_of(ContestRequest)
+def make_contest(request: ContestRequest) -> NewContest:
     """Make a contest: mask the labels once, charge an account, and write the files of the server and of the holder.
 
     The ids are public: they are in the template that every participant gets, sorted by their text. Labels are not: the
@@ -324,33 +266,13 @@ def make_contest(ready: ReadyContest) -> NewContest:
     out
         The folder in which the contest's folder is made.
     """
-    return ready.make()
+    return prepare_contest(request).make()
 
 
-@with_parameters_of(prepare_contest)
-def quote_contest(ready: ReadyContest) -> ContestQuote:
+@verb_of(ContestRequest)
+def quote_contest(request: ContestRequest) -> ContestQuote:
     """Return the price of a contest without charging it. Takes the parameters of `make_contest`."""
-    return ready.quote()
-
-
-def _draft(**fields: Any) -> ContestTerms:
-    """Return terms whose rows are not known yet, to refuse wrong parameters before any row is read."""
-    flip = flip_probability(fields["epsilon"]) if fields["mode"] == Mode.MASKED else None
-    return ContestTerms(rows=4, public_rows=2, flip=flip, **fields)
-
-
-def _share(public: Exact | None, final_epsilon: Exact | None) -> Fraction:
-    """Return the share of public rows; refuse to keep rows for a final that there is not, and no rows for one."""
-    if public is None:
-        return Fraction(1, 2) if final_epsilon is not None else Fraction(1)
-    share = exact_fraction(public, "`public`")
-    if not 0 < share <= 1:
-        raise ParameterError(f"`public` must lie above 0 and not above 1, for example 0.5; got {public!r}")
-    if (share < 1) != (final_epsilon is not None):
-        raise ParameterError(
-            "rows that are not public are for the final; give `public` below 1 and `final_epsilon` together, or neither"
-        )
-    return share
+    return prepare_contest(request).quote()
 
 
 def _notes(terms: ContestTerms) -> tuple[str, ...]:

@@ -18,20 +18,21 @@ from confide.contest.final_result import FinalResult
 from confide.contest.terms import ContestTerms
 from confide.errors import DataError, ParameterError, UsageError
 from confide.files import replace_file
-from confide.ledger.payer import FileSubject, LedgerPlace, Payer, open_ledger
+from confide.ledger.payer import FileSubject, Payer, open_ledger
 from confide.ledger.receipts import Quote, Receipt, quote_document
 from confide.privacy.prepared import Prepared
 from confide.tasks.contest_folder import (
     FINAL,
     HolderRecord,
     SplitLabels,
-    identified,
+    identify_data,
     lack_of_budget,
     read_split,
     with_command,
 )
 from confide.tasks.output_files import check_json_out, ledger_files
-from confide.tasks.parameters import with_parameters_of
+from confide.tasks.requests.contest import FinalRequest
+from confide.tasks.requests.request import verb_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,24 +102,15 @@ class ReadyFinal:
         return PublishedFinal(terms=self.terms, result=result, receipt=receipt, file=self.file, notes=notes)
 
 
-def prepare_publication(
-    holder: str | Path,
-    labels_file: str | Path,
-    finalists_file: str | Path,
-    *,
-    account: str | None = None,
-    ledger: LedgerPlace = None,
-    also_charge: bool = False,
-    out: str | Path | None = None,
-) -> ReadyFinal:
-    """Check a final and read its labels; then `quote` its price or `publish` it. See `publish_final`."""
-    record = HolderRecord.load(Path(holder))
+def prepare_publication(request: FinalRequest) -> ReadyFinal:
+    """Check a final and read its labels; then `quote` its price or `publish` it."""
+    holder, labels_file, ledger = Path(request.holder), Path(request.labels_file), request.ledger
+    record = HolderRecord.load(holder)
     terms = record.terms
     if terms.final_epsilon is None:
         raise ParameterError(f"contest {terms.name!r} has no final; nothing can be published")
-    finalists = _finalists(Path(finalists_file), record)
-    labels_file = Path(labels_file)
-    file = _beside(Path(holder)) if out is None else Path(out)
+    finalists = _finalists(Path(request.finalists_file), record)
+    file = _beside(holder) if request.out is None else Path(request.out)
     check_json_out(file, labels_file, ledger_files(ledger))
     _check_overwritten(file)
     subject = FileSubject(
@@ -127,9 +119,10 @@ def prepare_publication(
         positive=record.positive,
         details={"contest": "final", "id": terms.id_column},
     )
-    unchecked = Payer(subject=subject, ledger=ledger, account=account or record.account, also_charge=also_charge)
+    account = request.account or record.account
+    unchecked = Payer(subject=subject, ledger=ledger, account=account, also_charge=request.also_charge)
     _require_ledger(unchecked, record)
-    payer, _, identity = identified(unchecked)
+    payer, _, identity = identify_data(unchecked)
     if identity != record.data:
         raise DataError(
             f"{labels_file} is not the file that the contest was made from, or it changed since; give that file, and "
@@ -147,8 +140,8 @@ def prepare_publication(
     return ReadyFinal(terms=terms, payer=payer, prepared=prepared, finalists=tuple(finalists.by_name()), file=file)
 
 
-@with_parameters_of(prepare_publication)
-def publish_final(ready: ReadyFinal) -> PublishedFinal:
+@verb_of(FinalRequest)
+def publish_final(request: FinalRequest) -> PublishedFinal:
     """Compute the final of a contest, charge an account, and write the result to a file.
 
     Parameters
@@ -164,13 +157,13 @@ def publish_final(ready: ReadyFinal) -> PublishedFinal:
     out
         The file of the result; by default `final.json` beside the holder's folder.
     """
-    return ready.publish()
+    return prepare_publication(request).publish()
 
 
-@with_parameters_of(prepare_publication)
-def quote_final(ready: ReadyFinal) -> FinalQuote:
+@verb_of(FinalRequest)
+def quote_final(request: FinalRequest) -> FinalQuote:
     """Return the price of a final without charging it. Takes the parameters of `publish_final`."""
-    return ready.quote()
+    return prepare_publication(request).quote()
 
 
 def _finalists(file: Path, record: HolderRecord) -> Finalists:

@@ -5,55 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
-
-import numpy as np
-from numpy.typing import ArrayLike
+from typing import Any
 
 from confide.counts import ScoreCounts
 from confide.device import on_device, to_host
 from confide.errors import ParameterError
-from confide.evaluation.evaluate import Progress, evaluate_counts, evaluate_rows
+from confide.evaluation.evaluate import evaluate_counts, evaluate_rows
 from confide.evaluation.evaluation import Evaluation
-from confide.evaluation.settings import SEED, IntervalChoice, PartialRegion, Settings, check_interval
+from confide.evaluation.settings import Settings
 from confide.sources.hints import explaining_swaps, first_rows
 from confide.sources.labels import labels_of
-from confide.sources.locations import TableLocation, as_location
-from confide.sources.rows import Missing, RowColumns, Rows, check_missing
+from confide.sources.locations import TableLocation
+from confide.sources.rows import RowColumns, Rows, check_missing
 from confide.tasks.provenance import read_provenance
+from confide.tasks.requests.evaluate import ARRAYS, COLUMNS, EvaluateRequest
+from confide.tasks.requests.request import verb_of
 
-Range = tuple[float, float]
 
-
-def evaluate(
-    data: Any,
-    scores: ArrayLike | Mapping[str, ArrayLike] | Any | None = None,
-    *,
-    label: str | None = None,
-    score: str | Sequence[str] | None = None,
-    weight: str | None = None,
-    survey_weight: str | None = None,
-    group: str | Sequence[str] | None = None,
-    cluster: str | None = None,
-    fold: str | None = None,
-    imputed: Mapping[str, Sequence[str]] | None = None,
-    weights: ArrayLike | None = None,
-    survey_weights: ArrayLike | None = None,
-    groups: ArrayLike | Mapping[str, ArrayLike] | None = None,
-    clusters: ArrayLike | None = None,
-    folds: ArrayLike | None = None,
-    positive: object = None,
-    missing: Missing | str = "refuse",
-    thresholds: Sequence[float] | float | None = None,
-    level: float = 0.95,
-    interval: IntervalChoice | str | None = None,
-    specificity: Range | Sequence[Range] | None = None,
-    sensitivity: Range | Sequence[Range] | None = None,
-    cost_ratio: float | None = None,
-    replicates: int = 1_000,
-    seed: int = SEED,
-    progress: Progress | None = None,
-) -> Evaluation:
+@verb_of(EvaluateRequest)
+def evaluate(request: EvaluateRequest) -> Evaluation:
     """Evaluate one score, or compare several on the same rows. The numbers are exact, not private.
 
     Parameters
@@ -102,78 +72,66 @@ def evaluate(
     >>> round(evaluate(HEART_ATTACK, label="died", score="logistic").models[0].auc.value, 3)
     0.805
     """
-    settings = Settings(
-        level=level,
-        interval=None if interval is None else check_interval(interval),
-        thresholds=None if thresholds is None else tuple(float(each) for each in np.atleast_1d(thresholds)),
-        regions=(*_regions("specificity", specificity), *_regions("sensitivity", sensitivity)),
-        cost_ratio=cost_ratio,
-        replicates=replicates,
-        seed=seed,
-    )
-    treat_missing = check_missing(missing)
-    columns = {
-        "label": label, "score": score, "weight": weight, "survey_weight": survey_weight, "group": group,
-        "cluster": cluster, "fold": fold,
-    }  # fmt: skip
-    arrays = {
-        "scores": scores, "weights": weights, "survey_weights": survey_weights, "groups": groups, "clusters": clusters,
-        "folds": folds,
-    }  # fmt: skip
-    data = as_location(data)
-    file = _digestible(data)
-    provenance = read_provenance(file=file, seed=seed)
-
-    def with_provenance(evaluation: Evaluation) -> Evaluation:
-        return replace(evaluation, provenance=provenance)
-
+    data = request.data
+    provenance = read_provenance(file=_digestible(data), seed=request.seed)
+    columns, arrays = request.values_of(COLUMNS), request.values_of(ARRAYS)
     if isinstance(data, ScoreCounts):
         _refuse(
-            {**columns, **arrays, "imputed": imputed, "positive": positive},
+            {**columns, **arrays, **request.values_of(("imputed", "positive"))},
             "cannot be given beside a ScoreCounts; give the labels instead",
         )
-        return with_provenance(evaluate_counts(data, settings))
-    if _is_table(data):
-        _refuse(arrays, f"is for arrays; name columns of the table with {_listed(columns)}")
-        named = _named_columns(columns, imputed or {})
-        from confide.sources.open_tables import opened
+        evaluation = evaluate_counts(data, request.settings)
+    elif _is_table(data):
+        _refuse(arrays, f"is for arrays; name columns of the table with {_list_names(columns)}")
+        evaluation = _evaluate_source(request)
+    else:
+        _refuse(columns, f"is for tables; give arrays with {_list_names(arrays)}")
+        evaluation = _evaluate_arrays(request)
+    return replace(evaluation, provenance=provenance)
 
-        advice = "exchange `label` and `score`"
-        with (
-            opened(data) as held,
-            explaining_swaps(lambda: first_rows(held, named.label, named.scores[0]), advice),
-            labels_of(named.label),
-        ):
-            evaluation = _evaluate_table(
-                held, named, settings, imputed, positive=positive, missing=treat_missing, progress=progress
-            )
-        return with_provenance(evaluation)
-    _refuse(columns, f"is for tables; give arrays with {_listed(arrays)}")
-    if scores is None:
+
+def _evaluate_source(request: EvaluateRequest) -> Evaluation:
+    """Evaluate columns of a file, a dataframe or a table in a database."""
+    named = _named_columns(request)
+    from confide.sources.open_tables import opened
+
+    advice = "exchange `label` and `score`"
+    with (
+        opened(request.data) as held,
+        explaining_swaps(lambda: first_rows(held, named.label, named.scores[0]), advice),
+        labels_of(named.label),
+    ):
+        return _evaluate_table(held, named, request)
+
+
+def _evaluate_arrays(request: EvaluateRequest) -> Evaluation:
+    """Evaluate arrays of labels and scores."""
+    if request.scores is None:
         raise ParameterError("scores are needed with labels: give `scores`, or a table with `label` and `score`")
     from confide.sources.frames import named_scores
 
-    models = named_scores(scores)
-    _check_imputed(imputed or {}, list(models))
-    with explaining_swaps(lambda: (data, next(iter(models.values()))), "labels come first"):
+    labels, groups = request.data, request.groups
+    models = named_scores(request.scores)
+    _check_imputed(request.imputed or {}, list(models))
+    with explaining_swaps(lambda: (labels, next(iter(models.values()))), "labels come first"):
         (name, first), *others = models.items()
-        design = (weights, survey_weights, groups, clusters, folds)
-        if on_device(first) and not others and treat_missing == "refuse" and all(part is None for part in design):
-            return with_provenance(_evaluate_on_device(data, name, first, settings, positive))
+        plain = all(part is None for part in request.values_of(ARRAYS[1:]).values()) and not others
+        if on_device(first) and plain and request.missing == "refuse":
+            return _evaluate_on_device(labels, name, first, request.settings, request.positive)
         divided = groups if groups is None or isinstance(groups, Mapping) else {"group": groups}
         rows = Rows.checked(
-            to_host(data),
+            to_host(labels),
             list(models),
             [to_host(column) for column in models.values()],
-            weights=to_host(weights),
-            survey_weights=to_host(survey_weights),
+            weights=to_host(request.weights),
+            survey_weights=to_host(request.survey_weights),
             groups=None if divided is None else {column: to_host(values) for column, values in divided.items()},
-            clusters=to_host(clusters),
-            folds=to_host(folds),
-            positive=positive,
-            missing=treat_missing,
+            clusters=to_host(request.clusters),
+            folds=to_host(request.folds),
+            positive=request.positive,
+            missing=check_missing(request.missing),
         )
-    return with_provenance(evaluate_rows(rows, settings, imputed=imputed, progress=progress))
+    return evaluate_rows(rows, request.settings, imputed=request.imputed, progress=request.progress)
 
 
 def _evaluate_on_device(labels: Any, name: str, scores: Any, settings: Settings, positive: object) -> Evaluation:
@@ -184,27 +142,19 @@ def _evaluate_on_device(labels: Any, name: str, scores: Any, settings: Settings,
     return evaluate_device_rows(device_rows(labels, scores, positive=positive), settings, name=name)
 
 
-def _evaluate_table(
-    data: Any,
-    columns: RowColumns,
-    settings: Settings,
-    imputed: Mapping[str, Sequence[str]] | None,
-    *,
-    positive: object,
-    missing: Missing,
-    progress: Progress | None,
-) -> Evaluation:
+def _evaluate_table(data: Any, columns: RowColumns, request: EvaluateRequest) -> Evaluation:
     """Evaluate columns of a table. One score of independent rows is counted or summed by the engine that holds it."""
+    settings, positive, missing = request.settings, request.positive, check_missing(request.missing)
     if not _is_engine_table(data):
         from confide.sources.frames import frame_rows
 
         rows = frame_rows(data, columns, positive=positive, missing=missing)
-        return evaluate_rows(rows, settings, imputed=imputed, progress=progress)
+        return evaluate_rows(rows, settings, imputed=request.imputed, progress=request.progress)
     if not columns.countable:
         from confide.sources.tables import table_rows
 
         rows = table_rows(data, columns, positive=positive, missing=missing)
-        return evaluate_rows(rows, settings, imputed=imputed, progress=progress)
+        return evaluate_rows(rows, settings, imputed=request.imputed, progress=request.progress)
     (score,) = columns.scores
     plain = isinstance(data, str | Path) and str(data) != "-" and columns.weight is None and missing == "refuse"
     if plain:
@@ -238,7 +188,8 @@ def _evaluate_table(
     )
 
 
-def _named_columns(columns: Mapping[str, Any], imputed: Mapping[str, Sequence[str]]) -> RowColumns:
+def _named_columns(request: EvaluateRequest) -> RowColumns:
+    columns, imputed = request.values_of(COLUMNS), request.imputed or {}
     label, score = columns["label"], _several(columns["score"])
     if label is None or not (score or imputed):
         raise ParameterError("name the columns of labels and scores: give `label` and `score`")
@@ -281,16 +232,6 @@ def _several(names: str | Sequence[str] | None) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)
 
 
-def _regions(axis: Literal["specificity", "sensitivity"], ranges: Any) -> tuple[PartialRegion, ...]:
-    """Return the regions of one range or of several."""
-    if ranges is None:
-        return ()
-    several = np.atleast_2d(np.asarray(ranges, dtype=np.float64))
-    if several.ndim != 2 or several.shape[1] != 2:
-        raise ParameterError(f"`{axis}` must be a range (low, high) or several, for example (0.9, 1)")
-    return tuple(PartialRegion(axis=axis, lower=float(low), upper=float(high)) for low, high in several)
-
-
 def _digestible(data: Any) -> Path | None:
     """Return the file whose digest can be taken: not standard input, nor anything that is no file yet."""
     if not isinstance(data, str | Path) or str(data) == "-":
@@ -310,7 +251,7 @@ def _is_table(data: Any) -> bool:
     return is_frame(data)
 
 
-def _listed(names: Mapping[str, object]) -> str:
+def _list_names(names: Mapping[str, object]) -> str:
     *most, last = (f"`{name}`" for name in names)
     return f"{', '.join(most)} and {last}"
 

@@ -23,8 +23,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from confide.errors import ColumnError, DataError, FederationError, ParameterError, PortError, UsageError, did_you_mean
 from confide.ports import free_port
 from confide.tasks.federation import init_federation, renew_federation, require_engine, require_new_folder, sign_site
+from confide.tasks.requests.federation import FEWEST_DEMO_SITES, MOST_DEMO_SITES, DemoRequest
+from confide.tasks.requests.request import verb_of
 from confide.tasks.site import forget_model, init_site, renew_site, request_site, site_model
-from confide.tasks.validate import ValidationRequest, ask_sites
+from confide.tasks.validate import ReadyValidation, ask_sites
 
 if TYPE_CHECKING:
     from confide.federation.coordinator.run_state import Progress
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
     from confide.federation.site.config import SiteFolder
 
 
-FEWEST_SITES, MOST_SITES = 3, 5
 MOST_NAMED_SITES = 10
 """The most sites that a column may name; each takes processes of its own."""
 
@@ -95,9 +96,9 @@ def _by_column(rows: Rows, column: str) -> dict[str, Rows]:
     values = sorted({row[column] for row in rows if row[column] is not None}, key=str)
     if any(row[column] is None for row in rows):
         raise UsageError(f"column {column!r} is empty in some rows; every row needs a site")
-    if not FEWEST_SITES <= len(values) <= MOST_NAMED_SITES:
+    if not FEWEST_DEMO_SITES <= len(values) <= MOST_NAMED_SITES:
         raise UsageError(
-            f"column {column!r} must name {FEWEST_SITES} to {MOST_NAMED_SITES} sites; choose another column"
+            f"column {column!r} must name {FEWEST_DEMO_SITES} to {MOST_NAMED_SITES} sites; choose another column"
         )
     names = {value: _site_name(value) for value in values}
     if len({name.lower() for name in names.values()}) < len(names):
@@ -147,22 +148,8 @@ class DemoFederation:
     places: tuple[SiteFolder, ...]
 
 
-def plan_demo(
-    folder: str | Path | None = None,
-    *,
-    modes: Sequence[str] | None = None,
-    sites: int | None = None,
-    epsilon: object = None,
-    site_share: object = None,
-    data: str | Path | None = None,
-    label: str | None = None,
-    score: str | None = None,
-    positive: str | None = None,
-    model_file: str | Path | None = None,
-    features: Sequence[str] = (),
-    site_column: str | None = None,
-    timeout: float = 60.0,
-) -> Demo:
+@verb_of(DemoRequest)
+def plan_demo(request: DemoRequest) -> Demo:
     """Check everything and read the rows; the folder, a temporary one unless given, is all that is made.
 
     Without `data`, the rows are the 500 patients after a heart attack that come with confide. They are too few at a
@@ -171,20 +158,21 @@ def plan_demo(
     require_engine()
     from confide.federation.coordinator.rounds import checked_timeout
 
-    chosen = _checked_modes(modes, priced=epsilon is not None or site_share is not None)
-    source = _demo_data(data, label, score, positive, model_file, tuple(features), site_column, sites)
-    checked_timeout(timeout)
-    if folder is not None:
-        require_new_folder(Path(folder))
-    parts = split_rows(source, sites or MOST_SITES)
-    share = site_share or (None if data is not None else "0")
+    epsilon, share = request.epsilon, request.site_share
+    chosen = _checked_modes(request.modes, priced=epsilon is not None or share is not None)
+    source = _demo_data(request)
+    checked_timeout(request.timeout)
+    if request.folder is not None:
+        require_new_folder(Path(request.folder))
+    parts = split_rows(source, request.sites or MOST_DEMO_SITES)
+    share = share or (None if request.data is not None else "0")
     questions = {mode: _question(mode, source.model_name, tuple(parts), epsilon or "1", share) for mode in chosen}
     return Demo(
-        folder=Path(tempfile.mkdtemp(prefix="confide-federation-") if folder is None else folder),
+        folder=Path(tempfile.mkdtemp(prefix="confide-federation-") if request.folder is None else request.folder),
         data=source,
         parts=parts,
         questions=questions,
-        timeout=timeout,
+        timeout=request.timeout,
     )
 
 
@@ -251,7 +239,7 @@ def ask_demo(
     session: FederationSession, made: DemoFederation, mode: str, *, progress: Progress | None = None
 ) -> Validation:
     """Validate in one of the demonstration's modes."""
-    request = ValidationRequest(
+    ready = ReadyValidation(
         federation=session.federation,
         question=made.demo.questions[mode],
         timeout=made.demo.timeout,
@@ -259,7 +247,7 @@ def ask_demo(
         null_auc=None,
         rows=None,
     )
-    return ask_sites(session, request, progress=progress)
+    return ask_sites(session, ready, progress=progress)
 
 
 def must_forget(demo: Demo, mode: str) -> bool:
@@ -301,36 +289,21 @@ def _checked_modes(modes: Sequence[str] | None, *, priced: bool) -> tuple[str, .
     return chosen
 
 
-def _demo_data(
-    data: str | Path | None,
-    label: str | None,
-    score: str | None,
-    positive: str | None,
-    model_file: str | Path | None,
-    features: tuple[str, ...],
-    site_column: str | None,
-    sites: int | None,
-) -> DemoData:
+def _demo_data(request: DemoRequest) -> DemoData:
     """Check the description of the rows; without `data`, use the bundled example."""
     from confide.examples import HEART_ATTACK
 
-    if data is None:
-        if any(option for option in (label, score, positive, model_file, features, site_column)):
-            raise UsageError("columns and models are for rows of your own; give `data` with them")
+    if request.data is None:
         return DemoData(file=HEART_ATTACK, label="died", score="logistic", model_name="heart-attack")
-    if label is None:
-        raise UsageError("give `label`, the column of labels of your data")
-    if site_column is not None and sites is not None:
-        raise UsageError("`site_column` says how many sites there are; leave `sites` out")
-    site_model(data=data, label=label, positive=positive, score=score, model_file=model_file, features=features)
+    label, model_file = str(request.label), request.model_file
+    scored: dict[str, Any] = {"positive": request.positive, "score": request.score, "features": tuple(request.features)}
+    site_model(data=request.data, label=label, model_file=model_file, **scored)
     return DemoData(
-        file=Path(data),
+        file=Path(request.data),
         label=label,
-        score=score,
-        positive=positive,
         model_file=None if model_file is None else Path(model_file),
-        features=features,
-        site_column=site_column,
+        site_column=request.site_column,
+        **scored,
     )
 
 
@@ -379,14 +352,14 @@ def _start_server(made: DemoFederation) -> Federation:
         try:
             start_server(federation, attached=True)
         except PortError:
-            federation = _moved(made)
+            federation = _move_to_free_port(made)
         else:
             return federation
     start_server(federation, attached=True)
     return federation
 
 
-def _moved(made: DemoFederation) -> Federation:
+def _move_to_free_port(made: DemoFederation) -> Federation:
     """Give the server another port, and every site the kit that has it."""
     moved = renew_federation(made.federation.folder, port=free_port()).federation
     for site, place in zip(made.demo.sites, made.places, strict=True):

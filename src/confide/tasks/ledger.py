@@ -22,6 +22,8 @@ from confide.ledger.reader import COLUMNS, Publication, publications
 from confide.ledger.receipts import Verification
 from confide.privacy.guarantee import Exact
 from confide.sources.digests import raw_bytes
+from confide.tasks.requests.account import AccountRequest
+from confide.tasks.requests.request import verb_of
 
 SCHEMA = "confide.ledger/1"
 
@@ -112,68 +114,41 @@ class LedgerCheck:
         return {"schema": SCHEMA, "ledger": self.ledger, **self.verification.to_dict()}
 
 
-def open_account(
-    account: str,
-    *,
-    epsilon: Exact | None = None,
-    delta: Exact | None = None,
-    neighbours: str | None = None,
-    unit: str | None = None,
-    rows_per_person: int | None = None,
-    data: str | Path | None = None,
-    data_name: str | None = None,
-    label: str | None = None,
-    positive: str | None = None,
-    composition: str | None = None,
-    per_analyst: Exact | None = None,
-    analysts: Mapping[str, Exact] | None = None,
-    also_charge: bool = False,
-    ledger: LedgerPlace = None,
-) -> Accounts:
+@verb_of(AccountRequest)
+def open_account(request: AccountRequest) -> Accounts:
     """Open an account with its caps and terms.
 
     `data` is the only file that the account is for, `data_name` the declared name and version of its data; give one of
     them at most. `epsilon` has no default: the data holder states the cap. `composition` is "addition" or "zcdp", for
     many small requests. See `Ledger.open_account`.
     """
-    terms = _terms(
-        neighbours=neighbours,
-        unit=unit,
-        rows_per_person=rows_per_person,
-        data=_identity(data, data_name),
-        label=label,
-        positive=positive,
-        composition=composition,
-        delta=delta,
-        analyst_epsilon=per_analyst,
-        analysts=analysts,
-    )
-    if epsilon is None:
+    terms = {name: getattr(request, name) for name in request.terms if name not in ("data", "data_name")}
+    caps = {"delta": request.delta, "analyst_epsilon": request.per_analyst, "analysts": request.analysts}
+    optional = {"data": _identity(request.data, request.data_name), **caps}
+    terms |= {name: value for name, value in optional.items() if value is not None}
+    if request.epsilon is None:
         raise ParameterError("say how much may be spent in all (`epsilon=3`); an account has no default cap")
-    with open_ledger(ledger) as book:
-        state = book.open_account(account, epsilon=epsilon, also_charge=also_charge, **terms)
+    with open_ledger(request.ledger) as book:
+        state = book.open_account(request.account, epsilon=request.epsilon, also_charge=request.also_charge, **terms)
         return Accounts(ledger=book.shown, accounts=(state,))
 
 
-def change_caps(
-    account: str,
-    *,
-    epsilon: Exact | None = None,
-    delta: Exact | None = None,
-    per_analyst: Exact | None = None,
-    analysts: Mapping[str, Exact] | None = None,
-    also_charge: bool = False,
-    ledger: LedgerPlace = None,
-    **terms: object,
-) -> Accounts:
-    """Change those caps of an account that are given; the others stay. The `terms` of an account cannot be changed."""
-    named = [name.removesuffix("_name").replace("_", " ") for name, value in terms.items() if value is not None]
-    if named:
-        raise ParameterError(f"the {' and '.join(named)} of an account cannot be changed; open another account")
-    if also_charge:
+@verb_of(AccountRequest)
+def change_caps(request: AccountRequest) -> Accounts:
+    """Change those caps of an account that are given; the others stay. The terms of an account cannot be changed."""
+    if request.terms:
+        named = " and ".join(name.removesuffix("_name").replace("_", " ") for name in request.terms)
+        raise ParameterError(f"the {named} of an account cannot be changed; open another account")
+    if request.also_charge:
         raise ParameterError("`also_charge` is for opening an account; leave it out")
-    with open_ledger(ledger) as book:
-        state = book.change_caps(account, epsilon=epsilon, delta=delta, analyst_epsilon=per_analyst, analysts=analysts)
+    with open_ledger(request.ledger) as book:
+        state = book.change_caps(
+            request.account,
+            epsilon=request.epsilon,
+            delta=request.delta,
+            analyst_epsilon=request.per_analyst,
+            analysts=request.analysts,
+        )
         return Accounts(ledger=book.shown, accounts=(state,))
 
 
@@ -208,14 +183,8 @@ def verify_ledger(*, ledger: LedgerPlace = None) -> LedgerCheck:
         return LedgerCheck(ledger=book.shown, verification=book.verify())
 
 
-def _terms(**given: Any) -> dict[str, Any]:
-    return {name: value for name, value in given.items() if value is not None}
-
-
 def _identity(file: str | Path | None, name: str | None) -> Iterator[bytes] | str | None:
     """Return the bytes of the file that an account is for, or the declared name of its data."""
-    if file is not None and name is not None:
-        raise ParameterError("give `data` or `data_name`, not both")
     if name is not None and is_digest(folded_name(name)):
         raise ParameterError("`data_name` looks like the digest of a file; give a name and a version in words")
     return name if file is None else raw_bytes(Path(file))

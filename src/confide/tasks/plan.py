@@ -10,11 +10,11 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, TypedDict, Unpack
+from typing import Any
 
 import numpy as np
 
-from confide.errors import ParameterError, did_you_mean
+from confide.errors import ParameterError
 from confide.features import FeatureRows
 from confide.intervals.sample_size import (
     SamplePlan,
@@ -40,54 +40,16 @@ from confide.releases.counting import FAMILIES, Counting
 from confide.releases.grids import balanced_cells, cell_deviation, worthwhile_cells
 from confide.releases.plan import USUAL_PREVALENCE
 from confide.releases.plan_result import Plan, QuestionPlan, QuestionWay, Share, checked_questions, question_shares
-from confide.releases.registry import metric_named
 from confide.releases.simulation import make_stand_in
 from confide.releases.terms import Terms
+from confide.tasks.requests.plan import NAIVE_BAYES, SELECTION, ExactPlanRequest, PlanRequest
+from confide.tasks.requests.request import verb_of
 
 ExactPlan = SamplePlan | ValidationPlan
 
 
-class ExactTerms(TypedDict, total=False):
-    """Terms of an exact plan. One that is missing or None has its default, if there is one."""
-
-    auc: float | Sequence[float] | None
-    rows: int | None
-    prevalence: float | None
-    null: float | None
-    power: float | None
-    width: float | None
-    one_sided: bool | None
-    variance: str | None
-    correlation: float | tuple[float, float] | None
-    auc_correlation: float | None
-    unpaired: bool | None
-    lp_mean: float | None
-    lp_sd: float | None
-    risk_beta: tuple[float, float] | None
-    oe: float | None
-    oe_width: float | None
-    slope_width: float | None
-    auc_width: float | None
-    threshold: float | None
-    sensitivity: float | None
-    specificity: float | None
-    net_benefit_width: float | None
-    level: float | None
-
-
-_SHARED = ("auc", "prevalence", "rows", "level")
-_TESTED = ("power", "width", "one_sided", "variance")
-_WIDTHS = ("oe_width", "slope_width", "auc_width", "net_benefit_width")
-_MODEL = ("lp_mean", "lp_sd", "risk_beta", "oe", "threshold", "sensitivity", "specificity")
-TAKES: Mapping[str, tuple[str, ...]] = {
-    "auc": (*_SHARED, "null", *_TESTED),
-    "compare": (*_SHARED, *_TESTED, "correlation", "auc_correlation", "unpaired"),
-    "validation": (*_SHARED, *_WIDTHS, *_MODEL),
-}
-"""Terms of each question."""
-
-
-def plan_exact(exact: str, **terms: Unpack[ExactTerms]) -> ExactPlan:
+@verb_of(ExactPlanRequest)
+def plan_exact(request: ExactPlanRequest) -> ExactPlan:
     """Return the rows that an exact evaluation needs, or what `rows` of them give.
 
     Parameters
@@ -102,17 +64,7 @@ def plan_exact(exact: str, **terms: Unpack[ExactTerms]) -> ExactPlan:
     >>> plan_exact("auc", auc=0.8, null=0.7, prevalence=0.3, power=0.9).rows
     295
     """
-    if exact not in TAKES:
-        known = ", ".join(TAKES)
-        raise ParameterError(f"`exact` must be one of {known}; got {exact!r}. {did_you_mean(exact, TAKES)}".strip())
-    given: dict[str, Any] = {name: value for name, value in terms.items() if value is not None}
-    for name in given:
-        if name not in TAKES[exact]:
-            raise ParameterError(f"`exact={exact}` takes no `{name}`; {_who_takes(name)}")
-    for name in ("auc", "prevalence"):
-        if name not in given:
-            raise ParameterError(f"`exact={exact}` needs `{name}`, as it is expected; give it")
-    return _QUESTIONS[exact](given)
+    return _QUESTIONS[request.exact](request.terms())
 
 
 def _one_auc(given: dict[str, Any]) -> SamplePlan:
@@ -154,16 +106,7 @@ def _has_rows(given: Mapping[str, object]) -> bool:
     return "rows" in given
 
 
-def _who_takes(name: str) -> str:
-    takers = " or ".join(f"`exact={question}`" for question, names in TAKES.items() if name in names)
-    return f"it belongs to {takers}; leave it out" if takers else "leave it out"
-
-
 SCHEMA = "confide.table-plan/1"
-
-SELECTION, NAIVE_BAYES = "selection", "naive-bayes"
-TABLES = ("roc", "pr", SELECTION, NAIVE_BAYES)
-"""Releases of tables that can be planned."""
 
 _FEATURES = 10 * DEFAULT_MOST_FEATURES  # of rows that stand for others: more than count of one row
 
@@ -399,20 +342,8 @@ def _without_width(way: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in way.items() if name != "population_width"}
 
 
-def plan(
-    metric: str = "auc",
-    *,
-    rows: int,
-    prevalence: float | None = None,
-    expected: float | None = None,
-    epsilon: Exact | None = None,
-    width: float | None = None,
-    delta: Exact = 0,
-    neighbours: str = "replace-one",
-    level: float = 0.95,
-    curve: bool = True,
-    questions: int | None = None,
-) -> Plan | TablePlan:
+@verb_of(PlanRequest)
+def plan(request: PlanRequest) -> Plan | TablePlan:
     """Return the error of a private metric and the widths of its intervals, for each mechanism.
 
     No data are read: a stand-in with the guessed rows is released many times. Curves ("roc", "pr"), "selection" of
@@ -438,40 +369,30 @@ def plan(
     >>> plan("auc", rows=1000, prevalence=0.2, expected=0.8, epsilon=1, curve=False).auto
     'local'
     """
-    table = _table(metric)
-    if table is not None:
-        if expected is not None or width is not None or epsilon is None:
-            raise ParameterError(
-                f"{table} has no single value or interval; give epsilon, and leave `expected` and `width` out"
-            )
+    rows, epsilon = request.rows, request.epsilon
+    if request.table is not None and epsilon is not None:
         return plan_tables(
-            table,
+            request.table,
             rows=rows,
             epsilon=epsilon,
-            prevalence=prevalence,
-            delta=delta,
-            neighbours=neighbours,
-            questions=1 if questions is None else questions,
+            prevalence=request.prevalence,
+            delta=request.delta,
+            neighbours=request.neighbours,
+            questions=1 if request.questions is None else request.questions,
         )
     return planner.plan(
-        metric,
+        request.metric,
         rows=rows,
-        prevalence=prevalence,
-        expected=expected,
+        prevalence=request.prevalence,
+        expected=request.expected,
         epsilon=epsilon,
-        width=width,
-        delta=delta,
-        neighbours=neighbours,
-        level=level,
-        curve=curve,
-        questions=questions,
+        width=request.width,
+        delta=request.delta,
+        neighbours=request.neighbours,
+        level=request.level,
+        curve=request.curve,
+        questions=request.questions,
     )
-
-
-def _table(metric: str) -> str | None:
-    """Return the kind of table that a name stands for; None if it is a number."""
-    name = metric_named(metric)
-    return next((kind for kind in TABLES if kind.replace("-", "_") == name), None)
 
 
 def release_parameters(planned: Plan | TablePlan, *, prevalence: float | None = None) -> dict[str, object]:

@@ -1,14 +1,12 @@
 """Release metrics of private rows under differential privacy, paid from an account of a ledger.
 
-The steps, for every face: check the parameters on a dataset that is not the private one; find the account and the
+The steps, for every face: make the request, whose parameters are checked on made-up rows; find the account and the
 identity of the data; read the rows; then quote the price, or charge it and draw noise. Nothing is charged before all
 input was checked. Whether a request is refused follows from public facts, except that rows must be fit for counting.
 """
 
 from __future__ import annotations
 
-import filecmp
-import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,72 +14,26 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from confide.counts import ScoreCounts
-from confide.errors import ConfideWarning, ParameterError, UsageError
+from confide.errors import ConfideWarning, ParameterError
 from confide.grid import Grid
-from confide.ledger.payer import DeclaredSubject, FileSubject, LedgerPlace, Note, Payer, Subject, refuse_names_of_files
+from confide.ledger.payer import DeclaredSubject, FileSubject, Note, Payer, Subject, refuse_names_of_files
 from confide.ledger.question import PublicQuestion
 from confide.ledger.receipts import Quote, Receipt, quote_document, split_document
-from confide.privacy.guarantee import Exact, checked_epsilon
 from confide.privacy.neighbours import Neighbours
 from confide.provenance import PublicProvenance
 from confide.releases.confusion import common_cells
-from confide.releases.curves_release import CURVES
-from confide.releases.operating import Target
-from confide.releases.registry import prepare
 from confide.releases.release import SCHEMA, PreparedRelease, Release
 from confide.releases.terms import public_rows
-from confide.sources.locations import TableLocation, as_location
-from confide.tasks.parameters import with_parameters_of
+from confide.sources.locations import TableLocation
 from confide.tasks.provenance import public_provenance
-from confide.tasks.scores import ModelScores, Scores, choose_scores
+from confide.tasks.release_terms import ModelScores, Scores, describe_grid, public_files
+from confide.tasks.requests.release import ReleaseRequest
+from confide.tasks.requests.request import verb_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
-
-    from confide.learning.workflow import Workflow
-
-
-_PREFIX = "public:"
-
-
-def read_grid(grid: Grid | str | None, source: Any) -> Grid | str | None:
-    """Return a grid; cells of a public file are read, other names are resolved by the release."""
-    if not isinstance(grid, str) or not grid.startswith(_PREFIX):
-        return grid
-    *path, column, cells = ["", "", *grid.removeprefix(_PREFIX).split(":")]
-    file = Path(":".join(path[2:]))
-    if len(path) < 3 or not cells.isdecimal():
-        raise ParameterError(f"`grid` must look like public:FILE:COLUMN:16; got {grid!r}")
-    if isinstance(source, Path) and _same(file, source):
-        raise UsageError(
-            f"{file} holds the private rows: their quantiles would give scores away; "
-            "give a public file, or quantiles:16 to find private ones"
-        )
-    from confide.sources.tables import table_column
-
-    return Grid.quantiles(table_column(file, column), int(cells))
-
-
-def public_files(grid: Grid | str | None) -> tuple[Path, ...]:
-    """Return the file that the cells of a grid come from, if there is one."""
-    if not isinstance(grid, str) or not grid.startswith(_PREFIX):
-        return ()
-    return (Path(":".join(grid.removeprefix(_PREFIX).split(":")[:-2])),)
-
-
-def describe_grid(grid: Grid | str | None) -> str:
-    """Describe a grid for readers of a page; all that the user typed is public."""
-    if grid is None:
-        return "the default, for scores that are probabilities"
-    return grid if isinstance(grid, str) else f"{len(grid)} cells that were given"
-
-
-def _same(one: Path, other: Path) -> bool:
-    return one.is_file() and other.is_file() and filecmp.cmp(one, other, shallow=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,9 +115,9 @@ class ReleaseResult:
 
     def to_public_dict(self) -> dict[str, Any]:
         """Return what may be published as it is, as plain data in the same schema."""
-        return {**self._released(), "data": dict(self.data), **self._origin()}
+        return {**self._release_document(), "data": dict(self.data), **self._origin()}
 
-    def _released(self) -> dict[str, Any]:
+    def _release_document(self) -> dict[str, Any]:
         if len(self.releases) == 1:
             return self.releases[0].to_dict()
         listed = [
@@ -215,8 +167,6 @@ class ReleaseResult:
         return fragment(self.releases)
 
 
-_ENOUGH, _MOST_MADE_UP = 40, 10**6  # made-up rows of each score and class, times epsilon; and at most
-
 _ARRAYS = (
     "Give arrays as ScoreCounts.from_arrays(labels, scores), or as columns of a dataframe that `label` and `score` name"
 )
@@ -265,80 +215,36 @@ class ReadyRelease:
         )
 
 
-def prepare_release(
-    source: Any,
-    *,
-    label: str | None = None,
-    score: str | None = None,
-    model: str | Path | Workflow | None = None,
-    positive: object = None,
-    metrics: str | Sequence[str] = "auc",
-    epsilon: Exact | None = None,
-    delta: Exact = 0,
-    neighbours: str | None = None,
-    mechanism: str = "auto",
-    threshold: float | None = None,
-    grid: Grid | str | None = None,
-    strategy: str = "auto",
-    shape: str | None = None,
-    target: Target | str | None = None,
-    safe: bool = False,
-    with_auc: bool = False,
-    prevalence_guess: float | None = None,
-    unit: str | None = None,
-    rows_per_person: int | None = None,
-    level: float = 0.95,
-    data_name: str | None = None,
-    question: PublicQuestion | None = None,
-    ledger: LedgerPlace = None,
-    account: str | None = None,
-    analyst: str | None = None,
-    also_charge: bool = False,
-    reveal: bool = False,
-) -> ReadyRelease:
-    """Check a release and read its rows; then `quote` its price or `pay` for it. See `release`."""
-    source = as_location(source)
-    source = Path(source) if isinstance(source, str) else source
-    if isinstance(source, ScoreCounts) and question is not None:  # its names are all that is known
-        label, score = label or question.label or "label", score or str(question.details.get("score", "score"))
-        positive = question.positive if positive is None else positive
-    scores = choose_scores(label=label, score=score, model=model, positive=positive)
-    protected, most_rows = scores.protects(unit, rows_per_person)
-    options: dict[str, Any] = {
-        "epsilon": scores.epsilon(epsilon),
-        "delta": delta,
-        "neighbours": scores.neighbours(neighbours),
-        "mechanism": mechanism,
-        "threshold": threshold,
-        "grid": read_grid(grid, source),
-        "strategy": strategy,
-        "shape": shape,
-        "target": _target(target, safe=safe),
-        "with_auc": with_auc,
-        "prevalence_guess": prevalence_guess,
-        "unit": protected,
-        "rows_per_person": most_rows,
-        "level": level,
-    }
-    trial = check_options(metrics, options)
-    _check_location(source, trial[0])
-    if reveal and not any(name in CURVES for part in trial for name in part.requested):
-        raise ParameterError("`reveal` draws exact curves; ask for roc, pr, calibration or counts, or leave it out")
-    subject = _subject(source, scores, data_name, question, public_files(grid))
-    payer = Payer(subject=subject, ledger=ledger, account=account, analyst=analyst, also_charge=also_charge).checked()
+def prepare_release(request: ReleaseRequest) -> ReadyRelease:
+    """Find who pays and read the rows of a request; then `quote` its price or `pay` for it."""
+    source, terms = request.source, request.terms
+    _check_location(source, terms.trial[0])
+    payer = Payer(
+        subject=_subject(request, terms.scores),
+        ledger=request.ledger,
+        account=request.account,
+        analyst=request.analyst,
+        also_charge=request.also_charge,
+    ).checked()
     from confide.sources.open_tables import is_view, opened
 
-    cells = None if reveal else common_cells(trial)
+    cells = None if request.reveal else common_cells(terms.trial)
     with opened(source, private=True) as rows:
         if isinstance(source, TableLocation) and is_view(rows, source):
-            _check_neighbours(trial[0])
-        prepared = scores.prepare(rows, metrics, options, cells)
-    remarks = _threshold_remark(threshold, grid)
-    return ReadyRelease(payer=payer, scores=scores, prepared=prepared, grid=grid, reveal=reveal, remarks=remarks)
+            _check_neighbours(terms.trial[0])
+        prepared = terms.scores.prepare(rows, request.metrics, terms.options, cells)
+    return ReadyRelease(
+        payer=payer,
+        scores=terms.scores,
+        prepared=prepared,
+        grid=request.grid,
+        reveal=request.reveal,
+        remarks=_threshold_remark(request.threshold, request.grid),
+    )
 
 
-@with_parameters_of(prepare_release, by_position=_ARRAYS)
-def release(ready: ReadyRelease) -> ReleaseResult:
+@verb_of(ReleaseRequest, by_position=_ARRAYS)
+def release(request: ReleaseRequest) -> ReleaseResult:
     """Release metrics under differential privacy, with intervals, and charge an account of a ledger.
 
     The budget is charged before noise is drawn, and is never refunded. The same request about the same data gets the
@@ -381,19 +287,21 @@ def release(ready: ReadyRelease) -> ReleaseResult:
     reveal
         Keep the exact counts in the result, to draw exact curves beside the private ones. Such a page is not private.
     """
-    _warn(ready)
+    ready = prepare_release(request)
+    _warn(ready.remarks)
     return ready.pay()
 
 
-@with_parameters_of(prepare_release, by_position=_ARRAYS)
-def quote_release(ready: ReadyRelease) -> ReleaseQuote:
+@verb_of(ReleaseRequest, by_position=_ARRAYS)
+def quote_release(request: ReleaseRequest) -> ReleaseQuote:
     """Return the price of a release without charging it. Takes the parameters of `release`."""
-    _warn(ready)
+    ready = prepare_release(request)
+    _warn(ready.remarks)
     return ready.quote()
 
 
-def _warn(ready: ReadyRelease) -> None:
-    for remark in ready.remarks:
+def _warn(remarks: Sequence[str]) -> None:
+    for remark in remarks:
         warnings.warn(remark, ConfideWarning, stacklevel=4)
 
 
@@ -406,29 +314,6 @@ def _threshold_remark(threshold: float | None, grid: object) -> tuple[str, ...]:
         f"threshold {threshold:g} calls {called} positive if scores are probabilities, and the measures at it then say "
         "nothing about the scores; choose one between 0 and 1",
     )
-
-
-def check_options(metrics: str | Sequence[str], options: Mapping[str, Any]) -> tuple[PreparedRelease, ...]:
-    """Refuse wrong parameters before any row is read, by preparing the request for made-up rows."""
-    each = np.full(4, _made_up_rows(options), dtype=np.int64)
-    return prepare(metrics, ScoreCounts(np.array([0.1, 0.2, 0.3, 0.4]), each, each), **options)
-
-
-def _made_up_rows(options: Mapping[str, Any]) -> int:
-    """Return a number of rows that is enough for every mechanism at the epsilon of each release."""
-    try:
-        epsilon = checked_epsilon(options["epsilon"])
-    except ParameterError:  # which preparing the request will say
-        return 1
-    return min(math.ceil(_ENOUGH / epsilon) * int(options.get("rows_per_person") or 1), _MOST_MADE_UP)
-
-
-def _target(target: Target | str | None, *, safe: bool) -> Target | None:
-    if target is None:
-        if safe:
-            raise ParameterError("`safe` is for a threshold that is chosen; give a `target`, for example recall=0.9")
-        return None
-    return target if isinstance(target, Target) else Target.parse(target, safe=safe)
 
 
 def _check_location(source: Any, trial: PreparedRelease) -> None:
@@ -456,14 +341,10 @@ def _check_neighbours(trial: PreparedRelease) -> None:
         )
 
 
-def _subject(
-    source: Any,
-    scores: Scores,
-    data_name: str | None,
-    question: PublicQuestion | None,
-    public: tuple[Path, ...],
-) -> Subject:
+def _subject(request: ReleaseRequest, scores: Scores) -> Subject:
     """Identify the data: a file by its bytes, data in memory by what the caller declares."""
+    source, data_name, question = request.source, request.data_name, request.question
+    public = public_files(request.grid)
     if isinstance(source, Path):
         refuse_names_of_files(data_name=data_name, question=question)
         return FileSubject(

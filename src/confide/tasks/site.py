@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 from confide.errors import FederationError, ParameterError, UsageError, did_you_mean
 from confide.tasks.federation import open_site, require_engine
+from confide.tasks.requests.federation import ModelRequest, SiteRequest
+from confide.tasks.requests.request import verb_of
 
 if TYPE_CHECKING:
     from confide.federation.flare.authority import CertificateDates
@@ -184,25 +186,8 @@ class StartedSite:
     confined: bool
 
 
-def init_site(
-    kit: str | Path,
-    folder: str | Path,
-    *,
-    model_name: str,
-    data: str | Path,
-    label: str,
-    positive: str | None = None,
-    score: str | None = None,
-    model_file: str | Path | None = None,
-    features: Sequence[str] = (),
-    score_range: tuple[float, float] | None = None,
-    studies: Sequence[str] = (),
-    epsilon_in_all: object = None,
-    epsilon_per_study: object = None,
-    delta_in_all: object = None,
-    query: str | Path | None = None,
-    modes: Sequence[str] = (),
-) -> NewSite:
+@verb_of(SiteRequest)
+def init_site(request: SiteRequest) -> NewSite:
     """Set up a site in the folder of its request, with the kit that the coordinator signed for it.
 
     Wrong parameters change nothing. If the call fails later, or is killed, the same call again finishes its work.
@@ -229,6 +214,7 @@ def init_site(
     from confide.federation.site.checks import check_data
     from confide.federation.site.config import SiteFolder, new_policy
 
+    kit, folder = request.kit, request.folder
     packed, place = Path(kit), SiteFolder(Path(folder).absolute())
     if not packed.is_file():
         if packed.is_dir() and Path(folder).is_file():
@@ -237,68 +223,31 @@ def init_site(
     _require_other_folder(packed, place, folder)
     require_new_site(place)
     policy = new_policy(
-        tuple(studies) or (kit_federation(packed),),
-        epsilon_in_all=epsilon_in_all,
-        epsilon_per_study=epsilon_per_study,
-        delta_in_all=delta_in_all,
-        modes=modes,
+        tuple(request.studies) or (kit_federation(packed),),
+        epsilon_in_all=request.epsilon_in_all,
+        epsilon_per_study=request.epsilon_per_study,
+        delta_in_all=request.delta_in_all,
+        modes=request.modes,
     )
     require_new_site(place, policy)
-    model = site_model(
-        data=data,
-        label=label,
-        positive=positive,
-        score=score,
-        model_file=model_file,
-        features=features,
-        score_range=score_range,
-        query=query,
-    )
-    check = check_data(model_name, model, Policy.from_toml(policy))
-    make_site(packed, place, model_name, model, policy)
+    model = site_model(**request.model_terms(request.data, request.label))
+    check = check_data(request.model_name, model, Policy.from_toml(policy))
+    make_site(packed, place, request.model_name, model, policy)
     return NewSite(folder=place, check=check)
 
 
-def add_model(
-    folder: str | Path,
-    model_name: str,
-    *,
-    data: str | Path | None = None,
-    label: str | None = None,
-    positive: str | None = None,
-    score: str | None = None,
-    model_file: str | Path | None = None,
-    features: Sequence[str] = (),
-    score_range: tuple[float, float] | None = None,
-    same_as: str | None = None,
-    replace: bool = False,
-    studies: Sequence[str] = (),
-    query: str | Path | None = None,
-) -> NewModel:
+@verb_of(ModelRequest)
+def add_model(request: ModelRequest) -> NewModel:
     """Add a model to a site, or replace one; with `same_as`, add another name for a model that the site has.
 
     The rows are read once and compared with those of the other models. Exact answers under two names could be
     subtracted from each other, so the same rows and scores are refused under a second name. Names that share one
     model (`same_as`) share its entry in the site's register.
     """
-    place = open_site(folder)
-    if same_as is not None:
-        if any((data, label, positive, score, model_file, features, score_range, query)):
-            raise UsageError("`same_as` takes rows and scores of the model that it names; leave the other options out")
-        return _add_alias(place, model_name, same_as, replace=replace, studies=studies)
-    if data is None or label is None:
-        raise UsageError("give the rows and the column of labels (`data`, `label`), or `same_as=MODEL`")
-    model = site_model(
-        data=data,
-        label=label,
-        positive=positive,
-        score=score,
-        model_file=model_file,
-        features=features,
-        score_range=score_range,
-        query=query,
-    )
-    return _add_model(place, model_name, model, replace=replace, studies=studies)
+    place = open_site(request.folder)
+    if request.same_as is not None:
+        return _add_alias(place, request, request.same_as)
+    return _add_model(place, request, site_model(**request.model_terms(str(request.data), str(request.label))))
 
 
 def check_site(folder: str | Path) -> StartCheck:
@@ -378,39 +327,37 @@ def _require_other_folder(kit: Path, place: SiteFolder, folder: str | Path) -> N
             )
 
 
-def _add_model(
-    place: SiteFolder, model_name: str, model: SiteModel, *, replace: bool, studies: Sequence[str]
-) -> NewModel:
+def _add_model(place: SiteFolder, request: ModelRequest, model: SiteModel) -> NewModel:
     from confide.federation.flare.confinement import data_folders
     from confide.federation.flare.processes import find_running
     from confide.federation.policy import Policy
     from confide.federation.site.checks import check_data, require_new_rows
 
-    config = _require_free_name(place, model_name, replace=replace)
-    check = check_data(model_name, model, Policy.load(place.policy))
-    require_new_rows(config, model_name, model, check.counts)
+    config, name = _require_free_name(place, request), request.model_name
+    check = check_data(name, model, Policy.load(place.policy))
+    require_new_rows(config, name, model, check.counts)
     before = set(data_folders(place.path))
-    _write(place, config.with_model(model_name, model), studies)
+    _write(place, config.with_model(name, model), request.studies)
     opened = set(data_folders(place.path)) - before - {place.path.resolve()}
     restart = bool(opened) and find_running(place) is not None
-    return NewModel(folder=place, name=model_name, check=check, needs_restart=restart)
+    return NewModel(folder=place, name=name, check=check, needs_restart=restart)
 
 
-def _add_alias(place: SiteFolder, model_name: str, same_as: str, *, replace: bool, studies: Sequence[str]) -> NewModel:
-    config = _require_free_name(place, model_name, replace=replace)
-    if same_as not in config.names or same_as == model_name:
+def _add_alias(place: SiteFolder, request: ModelRequest, same_as: str) -> NewModel:
+    config, name = _require_free_name(place, request), request.model_name
+    if same_as not in config.names or same_as == name:
         hint = did_you_mean(same_as, config.names)
         raise UsageError(f"this site has no other model {same_as!r}. {hint}It has {', '.join(config.names)}")
-    _write(place, config.with_alias(model_name, same_as), studies)
-    return NewModel(folder=place, name=model_name)
+    _write(place, config.with_alias(name, same_as), request.studies)
+    return NewModel(folder=place, name=name)
 
 
-def _require_free_name(place: SiteFolder, model_name: str, *, replace: bool) -> SiteConfig:
+def _require_free_name(place: SiteFolder, request: ModelRequest) -> SiteConfig:
     from confide.federation.site.config import SiteConfig
 
     config = SiteConfig.load(place.path)
-    if model_name in config.names and not replace:
-        raise ParameterError(f"the site has a model {model_name!r} already; give another name, or `replace`")
+    if request.model_name in config.names and not request.replace:
+        raise ParameterError(f"the site has a model {request.model_name!r} already; give another name, or `replace`")
     return config
 
 

@@ -9,10 +9,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from confide.errors import ParameterError, UsageError, did_you_mean
+from confide.errors import ParameterError, did_you_mean
 from confide.privacy.guarantee import shown
 from confide.tasks.federation import open_federation
-from confide.tasks.parameters import with_parameters_of
+from confide.tasks.requests.request import verb_of
+from confide.tasks.requests.validate import ValidateRequest
 
 if TYPE_CHECKING:
     from confide.federation.coordinator.planning import AccountPrice, Expected, ModeWidth
@@ -31,7 +32,7 @@ _LOGIN_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ValidationRequest:
+class ReadyValidation:
     """A validation whose parameters were checked; no site was asked yet.
 
     `rows` is the stated number of rows of all sites together, None if nobody stated it. `progress` is called whenever
@@ -89,85 +90,43 @@ class ValidationPlan:
         return plan_fragment(self)
 
 
-def request_validation(
-    federation: str | Path,
-    *,
-    model_name: str,
-    mode: str,
-    study: str | None = None,
-    epsilon: object = None,
-    site_share: object = None,
-    colluders: int | None = None,
-    minimum_cell: int | None = None,
-    grid: str | None = None,
-    rows: int | None = None,
-    bins: int = 10,
-    sites: Sequence[str] | None = None,
-    fewest: int | None = None,
-    timeout: float = 60.0,
-    drop_after: float = 5.0,
-    valid_days: int = 30,
-    null_auc: float | None = None,
-    level: float = 0.95,
-    unit: str = "row",
-    rows_per_person: int = 1,
-    edition: int | None = None,
-    noise: str | None = None,
-    delta: object = None,
-    sensitivity: object = None,
-    purpose: str | None = None,
-    progress: Progress | None = None,
-) -> ValidationRequest:
-    """Check the parameters of a validation; then `plan_validation` or `run_validation`. See `validate`."""
-    network = open_federation(federation)
-    from confide.federation.coordinator.rounds import checked_timeout
-    from confide.federation.flare.job import checked_valid_days
+def prepare_validation(request: ValidateRequest) -> ReadyValidation:
+    """Check the question of a request; then `plan_validation` or `run_validation`."""
+    network = open_federation(request.federation)
     from confide.federation.modes.registry import modes_that_take
     from confide.federation.question import Question
-    from confide.intervals.interval import check_level
 
-    check_level(level)
-    _check_null_auc(null_auc)
-    checked_timeout(timeout)
-    checked_timeout(drop_after, "drop_after")
-    checked_valid_days(valid_days)
-    _require_epsilon(mode, epsilon)
+    _require_epsilon(request.mode, request.epsilon)
     question = Question.checked(
-        study=network.name if study is None else study,
-        model=model_name,
-        mode=mode,
-        sites=_checked_sites(sites, network.sites),
-        fewest=fewest,
-        grid=grid,
-        bins=bins,
-        minimum_cell=minimum_cell,
-        epsilon=epsilon,
-        site_share=site_share,
-        colluders=colluders,
-        unit=unit,
-        rows_per_person=rows_per_person,
-        edition=edition,
-        noise=noise,
-        delta=delta,
-        sensitivity=sensitivity,
-        rows=rows if mode in modes_that_take("rows") else None,
-        purpose=purpose,
+        study=network.name if request.study is None else request.study,
+        model=request.model_name,
+        mode=request.mode,
+        sites=_known_sites(request.sites, network.sites),
+        rows=request.rows if request.mode in modes_that_take("rows") else None,
+        **{name: getattr(request, name) for name in _OF_QUESTION},
     )
-    return ValidationRequest(
+    return ReadyValidation(
         federation=network,
         question=question,
-        timeout=timeout,
-        drop_after=drop_after,
-        valid_days=valid_days,
-        level=level,
-        null_auc=null_auc,
-        rows=rows,
-        progress=progress,
+        timeout=request.timeout,
+        drop_after=request.drop_after,
+        valid_days=request.valid_days,
+        level=request.level,
+        null_auc=request.null_auc,
+        rows=request.rows,
+        progress=request.progress,
     )
 
 
-@with_parameters_of(request_validation)
-def validate(request: ValidationRequest) -> Validation:
+_OF_QUESTION = (
+    *("fewest", "grid", "bins", "minimum_cell", "epsilon", "site_share", "colluders", "unit", "rows_per_person"),
+    *("edition", "noise", "delta", "sensitivity", "purpose"),
+)
+"""Fields of a request that are terms of its question, as they are."""
+
+
+@verb_of(ValidateRequest)
+def validate(request: ValidateRequest) -> Validation:
     """Validate a model at the sites of a federation, which share no rows.
 
     Asking the same question again costs nothing more.
@@ -217,45 +176,44 @@ def validate(request: ValidationRequest) -> Validation:
     RunError
         No result came of it; `reports` says how each site took part.
     """
-    return run_validation(request, progress=request.progress)
+    ready = prepare_validation(request)
+    return run_validation(ready, progress=ready.progress)
 
 
-def run_validation(request: ValidationRequest, *, progress: Progress | None = None) -> Validation:
+def run_validation(ready: ReadyValidation, *, progress: Progress | None = None) -> Validation:
     """Ask the sites of a checked request, and derive the results from their answers."""
     from confide.federation.modes.registry import mode_of
 
-    if request.rows is not None and "rows" not in mode_of(request.question).parameters:
+    if ready.rows is not None and "rows" not in mode_of(ready.question).parameters:
         raise ParameterError("`rows` is for the mode private, and for plans of all modes; leave it out")
     from confide.federation.flare.session import open_session
 
-    with open_session(request.federation, timeout=min(request.timeout, _LOGIN_SECONDS)) as session:
-        return ask_sites(session, request, progress=progress)
+    with open_session(ready.federation, timeout=min(ready.timeout, _LOGIN_SECONDS)) as session:
+        return ask_sites(session, ready, progress=progress)
 
 
-def ask_sites(
-    session: FederationSession, request: ValidationRequest, *, progress: Progress | None = None
-) -> Validation:
+def ask_sites(session: FederationSession, ready: ReadyValidation, *, progress: Progress | None = None) -> Validation:
     """Ask the sites of a checked request over an open session, and derive the results from their answers."""
     from confide.federation.coordinator.validation import derive
 
     outcome = session.run(
-        request.question,
-        timeout=request.timeout,
-        drop_after=request.drop_after,
-        valid_days=request.valid_days,
+        ready.question,
+        timeout=ready.timeout,
+        drop_after=ready.drop_after,
+        valid_days=ready.valid_days,
         progress=progress or (lambda site, state: None),
     )
-    return derive(outcome, level=request.level, null_auc=request.null_auc)
+    return derive(outcome, level=ready.level, null_auc=ready.null_auc)
 
 
-def plan_validation(request: ValidationRequest) -> ValidationPlan:
+def plan_validation(ready: ReadyValidation) -> ValidationPlan:
     """Return promise, price, expected accuracy and consequences of a checked request, from public facts alone."""
     from confide.federation.coordinator.planning import AccountPrice, consequences, expected_widths
     from confide.federation.flare.session import BEGIN_SECONDS, END_SECONDS
     from confide.federation.modes.registry import mode_of
 
-    question, mode = request.question, mode_of(request.question)
-    expected = _expected(request) if mode.private else None
+    question, mode = ready.question, mode_of(ready.question)
+    expected = _expected_accuracy(ready) if mode.private else None
     return ValidationPlan(
         question=question,
         promise=mode.promise(question),
@@ -263,24 +221,22 @@ def plan_validation(request: ValidationRequest) -> ValidationPlan:
         expected=expected,
         account=AccountPrice.of(question),
         consequences=consequences(question),
-        widths=expected_widths(question, rows=request.rows, level=request.level, expected=expected),
-        rows_stated=request.rows is not None,
-        most_seconds=2 * request.timeout + BEGIN_SECONDS + END_SECONDS,
+        widths=expected_widths(question, rows=ready.rows, level=ready.level, expected=expected),
+        rows_stated=ready.rows is not None,
+        most_seconds=2 * ready.timeout + BEGIN_SECONDS + END_SECONDS,
     )
 
 
-def _expected(request: ValidationRequest) -> Expected:
+def _expected_accuracy(ready: ReadyValidation) -> Expected:
     from confide.federation.coordinator.planning import expected_accuracy
 
-    return expected_accuracy(request.question, rows=request.rows, level=request.level)
+    return expected_accuracy(ready.question, rows=ready.rows, level=ready.level)
 
 
-def _checked_sites(sites: Sequence[str] | None, known: tuple[str, ...]) -> tuple[str, ...]:
+def _known_sites(sites: Sequence[str] | None, known: tuple[str, ...]) -> tuple[str, ...]:
     """Return the sites to ask, all if None; refuse one that the federation does not have."""
     if sites is None:
         return known
-    if not sites or isinstance(sites, str):
-        raise ParameterError("`sites` must be a list of names; give some, or leave it out")
     for name in sites:
         if name not in known:
             raise ParameterError(
@@ -298,16 +254,11 @@ def _require_epsilon(mode: str, epsilon: object) -> None:
         )
 
 
-def _check_null_auc(null_auc: float | None) -> None:
-    if null_auc is not None and not 0.0 < null_auc < 1.0:
-        raise UsageError(f"`null_auc` must lie between 0 and 1; got {null_auc:g}")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SeriesRequest:
+class DueEdition:
     """A validation that is due in a period. `known` is True if its result is stored already: nobody is asked then."""
 
-    request: ValidationRequest
+    ready: ReadyValidation
     folder: Path
     period: Period
     known: bool
@@ -319,8 +270,8 @@ class SeriesRequest:
 
 
 def due_validation(
-    request: ValidationRequest, folder: str | Path, *, every: str, now: datetime | None = None
-) -> SeriesRequest:
+    ready: ReadyValidation, folder: str | Path, *, every: str, now: datetime | None = None
+) -> DueEdition:
     """Return the edition of a private question that belongs to the present period.
 
     Raises OtherSeriesError if the folder holds the series of another question. Nobody is asked.
@@ -329,29 +280,29 @@ def due_validation(
     from confide.federation.modes.registry import mode_of
     from confide.federation.question_terms import Period
 
-    if not mode_of(request.question).private:
+    if not mode_of(ready.question).private:
         raise ParameterError(
             "`every` is for the mode private: without noise a site answers one question about a model, ever"
         )
-    if request.question.edition not in (None, 1):
+    if ready.question.edition not in (None, 1):
         raise ParameterError("`every` numbers the editions itself; leave `edition` out")
     period = Period.at(every, datetime.now(UTC) if now is None else now)
-    question = replace(request.question, edition=period.number)
+    question = replace(ready.question, edition=period.number)
     place = Path(folder)
     editions = Series(place).editions()
-    require_same_series(place, editions, question, period, level=request.level)
+    require_same_series(place, editions, question, period, level=ready.level)
     known = any(edition.name == period.name for edition in editions)
-    return SeriesRequest(request=replace(request, question=question), folder=place, period=period, known=known)
+    return DueEdition(ready=replace(ready, question=question), folder=place, period=period, known=known)
 
 
-def plan_edition(due: SeriesRequest) -> ValidationPlan:
+def plan_edition(due: DueEdition) -> ValidationPlan:
     """Return the plan of this period's edition, with what a year of editions costs at each site."""
 
-    plan, editions = plan_validation(due.request), due.period.in_a_year
+    plan, editions = plan_validation(due.ready), due.period.in_a_year
     many = "1 edition" if editions == 1 else f"{editions} editions"
     cost = (
         f"Every {due.period.kind} is asked and paid for as an edition of its own. A year has {many}, which cost "
-        f"{_price_of(due.request.question, editions)} (epsilon_per_study, epsilon_in_all)."
+        f"{_price_of(due.ready.question, editions)} (epsilon_per_study, epsilon_in_all)."
     )
     return replace(plan, consequences=(cost, *plan.consequences))
 
@@ -371,14 +322,14 @@ def _price_of(question: Question, editions: int) -> str:
     return f"epsilon {shown(year, up=True)} at each site: its policy must allow that much"
 
 
-def note_attempt(due: SeriesRequest) -> None:
+def note_attempt(due: DueEdition) -> None:
     """Write the question down before it is asked, because sites may pay for it even if there is no result."""
     from confide.federation.coordinator.series import Series
 
-    Series(due.folder).note_attempt(due.period, due.request.question)
+    Series(due.folder).note_attempt(due.period, due.ready.question)
 
 
-def store_edition(due: SeriesRequest, validation: Validation) -> None:
+def store_edition(due: DueEdition, validation: Validation) -> None:
     """Store the result of a period.
 
     Asked twice in a period, also after a failure, sites that paid do not pay again: it is the same edition.
@@ -388,16 +339,16 @@ def store_edition(due: SeriesRequest, validation: Validation) -> None:
     Series(due.folder).store(due.period, validation.to_dict(), validation.outcome)
 
 
-def stored_validation(due: SeriesRequest) -> Validation:
+def stored_validation(due: DueEdition) -> Validation:
     """Derive the results of this period again from what is stored; NoOutcomeError if that does not suffice."""
     from confide.federation.coordinator.series import Series
     from confide.federation.coordinator.validation import derive
 
     outcome = Series(due.folder).outcome(due.period)
-    return derive(outcome, level=due.request.level, null_auc=due.request.null_auc)
+    return derive(outcome, level=due.ready.level, null_auc=due.ready.null_auc)
 
 
-def stored_editions(due: SeriesRequest) -> tuple[Edition, ...]:
+def stored_editions(due: DueEdition) -> tuple[Edition, ...]:
     """Return the stored results of all periods, the oldest first."""
     from confide.federation.coordinator.series import Series
 

@@ -7,7 +7,7 @@ checked.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -23,11 +23,9 @@ from confide.learning.workflow import Workflow, together
 from confide.ledger.payer import DeclaredSubject, FileSubject, Payer, Subject, refuse_names_of_files
 from confide.ledger.question import PublicQuestion
 from confide.ledger.receipts import Quote, Receipt, quote_document
-from confide.privacy.guarantee import checked_epsilon, exact_fraction
 from confide.privacy.prepared import Prepared
-from confide.sources.encoding import Encoding
-from confide.sources.words import read_vocabulary
 from confide.tasks.output_files import check_json_out, ledger_files
+from confide.tasks.requests.learning import WorkflowRequest
 
 Answer = TypeVar("Answer", Selection, LinearModel)
 Source: TypeAlias = Any
@@ -131,64 +129,20 @@ class ReadyStep(Generic[Answer]):
         )
 
 
-def new_workflow(
-    *,
-    label: str | None,
-    positive: str | None,
-    text: str | None,
-    bits: int | None,
-    leave_out: str | Path | None,
-    vocabulary: str | Path | None,
-    columns: str | Sequence[str] | None,
-    hold_out: object,
-    hold_out_by: str | Sequence[str] | None,
-    budget: object,
-    unit: str | None,
-    rows_per_person: int | None,
-) -> Workflow:
-    """Return the workflow that parameters describe. No private row is read."""
-    if label is None:
-        raise ParameterError("name the column of labels (`label=COL`)")
-    if text is None and not columns:
-        raise ParameterError("say what the features are: a column of text (`text=COL`) or columns (`columns=RULE`)")
-    encoding = Encoding.parse(
-        text=text, bits=bits, leave_out=leave_out, vocabulary=vocabulary, columns=_several(columns)
-    )
-    share = exact_fraction("0.3" if hold_out is None else hold_out, "`hold_out`")
-    workflow = Workflow(
-        encoding=encoding,
-        label=label,
-        positive=positive,
-        held_out=None if share == 0 else share,
-        held_out_by=_several(hold_out_by),
-        budget=Fraction(1) if budget is None else checked_epsilon(exact_fraction(budget, "`budget`")),
-        unit="row" if unit is None else unit,
-        rows_per_person=1 if rows_per_person is None else rows_per_person,
-    )
-    try:
-        workflow.written().encode("utf-8")
-    except UnicodeEncodeError:
-        raise ParameterError("a column, value or label is not text in UTF-8; write its name again") from None
-    return workflow
+def step_payer(request: WorkflowRequest, workflow: Workflow) -> Payer:
+    """Return who pays for a step of a workflow, after finding the account."""
+    return Payer(
+        subject=_subject(request, workflow),
+        ledger=request.ledger,
+        account=request.account,
+        analyst=request.analyst,
+        also_charge=request.also_charge,
+    ).checked()
 
 
-def _several(names: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Return one name or several as a tuple."""
-    return (names,) if isinstance(names, str) else tuple(names or ())
-
-
-def workflow_subject(
-    workflow: Workflow,
-    source: Source,
-    words: Sequence[str | Path | None],
-    *,
-    data_name: str | None,
-    question: PublicQuestion | None,
-) -> Subject:
-    """Identify the data of a step: a file by its bytes, a table by the name or question that the caller states.
-
-    `words` are the files of public words that the step reads.
-    """
+def _subject(request: WorkflowRequest, workflow: Workflow) -> Subject:
+    """Identify the data of a step: a file by its bytes, a table by the name or question that the caller states."""
+    source, data_name, question = request.source, request.data_name, request.question
     details = {"workflow": workflow.digest()}
     if isinstance(source, str | Path):
         refuse_names_of_files(data_name=data_name, question=question)
@@ -197,23 +151,18 @@ def workflow_subject(
             label=workflow.label,
             positive=workflow.positive,
             details=details,
-            public_files=tuple(Path(one) for one in words if one is not None),
+            public_files=request.files_of_words,
         )
     if (data_name is None) == (question is None):
         raise ParameterError(
             "a table has no identity of its own; give `data_name`, its declared name and version, or `question`, not "
             "both; or give the path of a file"
         )
-    if any(one is not None for one in words):
+    if request.files_of_words:
         raise ParameterError("files of words are compared with a private file; give the path of the file as source")
     given = question or PublicQuestion(data=str(data_name))
     stated = replace(given, label=workflow.label, positive=workflow.positive, details={**given.details, **details})
     return DeclaredSubject(stated=stated)
-
-
-def word_names(workflow: Workflow, dictionary: str | Path | None) -> dict[str, str]:
-    """Return names of the places of hashed words, from a file of public words."""
-    return {} if dictionary is None else workflow.encoding.word_names(read_vocabulary(dictionary))
 
 
 def workflow_rows(workflow: Workflow, source: Source, side: str) -> FeatureRows:

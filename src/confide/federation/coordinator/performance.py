@@ -43,7 +43,7 @@ from confide.metrics.precision_recall import average_precision_score
 from confide.metrics.ranking import auc_score
 from confide.releases.curve_numbers import refined_grid
 from confide.releases.curves import curves_of
-from confide.releases.curves_release import CurvesRelease
+from confide.releases.curves_release import NUMBERS, CurvesRelease
 
 MOST_CHANGE = 0.1
 """A number of the line is given if moving the rows of end cells to 0 and 1 changes it by no more than this."""
@@ -211,8 +211,7 @@ def pooled_private(curves: CurvesRelease, *, level: float = 0.95) -> Performance
     """Return the performance from private counts; intervals are for the population and include the noise."""
     if check_level(level) != curves.level:
         curves = curves_of(curves.raw, level=level, shape=curves.shape)
-    names = ("auc", "average_precision", "brier", "observed_expected", "prevalence")
-    numbers = {name: _released(curves, name) for name in names}
+    numbers = {name: _released(curves, name) for name in NUMBERS}
     auc = numbers.pop("auc")
     if auc is None:
         raise DataError("the private counts have no AUC; release counts of both classes")

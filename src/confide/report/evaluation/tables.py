@@ -13,8 +13,10 @@ from confide.evaluation.evaluation import (
     ModelEvaluation,
     ThresholdEvaluation,
 )
+from confide.evaluation.model import CALIBRATION_METRICS
 from confide.intervals.comparison import Comparison
 from confide.intervals.interval import Estimate
+from confide.metrics.names import METRIC_NAMES, metric_title
 from confide.report.numbers import (
     DASH,
     amount,
@@ -132,36 +134,11 @@ def _note(evaluation: Evaluation) -> str:
     return " ".join(parts)
 
 
-MEASURE_TITLES = {
-    "recall": "recall (sensitivity)",
-    "specificity": "specificity",
-    "precision": "precision (PPV)",
-    "negative_predictive_value": "NPV",
-    "f1": "F1",
-    "matthews_correlation": "MCC",
-    NET_BENEFIT: "net benefit",
-}
-METRIC_TITLES = {
-    "auc": "AUC",
-    "average_precision": "average precision",
-    "brier": "Brier score",
-    "net_benefit": "net benefit",
-    "observed_expected": "observed : expected",
-    "calibration_intercept": "calibration intercept",
-    "calibration_slope": "calibration slope",
-    "recall": "recall",
-    "specificity": "specificity",
-}
-_CALIBRATION_TITLES = {
-    "intercept": "intercept, slope fixed at 1",
-    "slope": "slope",
-    "joint_intercept": "intercept, fitted with the slope",
-    "expected_calibration_error": "ECE, 10 bins",
-    "integrated_calibration_index": "ICI",
-    "e50": "E50",
-    "e90": "E90",
-    "emax": "Emax",
-}
+_AT_THRESHOLD = (
+    *("recall", "specificity", "precision", "negative_predictive_value", "f1", "matthews_correlation"),
+    NET_BENEFIT,
+)
+"""Measures in the tables of thresholds."""
 
 
 def evaluation_tables(evaluation: Evaluation) -> list[Table]:
@@ -253,7 +230,7 @@ def calibration_table(evaluation: Evaluation) -> Table:
         of("scaled Brier score", lambda model: model.scaled_brier),
         of("log loss", lambda model: model.log_loss),
         of("observed : expected", lambda model: model.observed_expected),
-        *(of(title, calibrated(name)) for name, title in _CALIBRATION_TITLES.items()),
+        *(of(METRIC_NAMES[name].row, calibrated(part)) for part, name in CALIBRATION_METRICS.items()),
     ]
     note = (
         "R's rms::val.prob prints the intercept that is fitted with the slope. ICI, E50, E90 and Emax: mean, median, "
@@ -293,8 +270,8 @@ def _chosen_table(
 
 
 def _at_threshold(entries: list[ThresholdEvaluation]) -> Iterator[Measure]:
-    for name, title in MEASURE_TITLES.items():
-        yield Measure(title, tuple(entry.measures.get(name) for entry in entries))
+    for name in _AT_THRESHOLD:
+        yield Measure(METRIC_NAMES[name].row, tuple(entry.measures.get(name) for entry in entries))
 
 
 def _measures(title: str, evaluation: Evaluation, measures: list[Measure], note: str) -> Table:
@@ -337,7 +314,7 @@ def _comparison_table(evaluation: Evaluation, metric: str, threshold: float | No
 
 
 def _metric_title(metric: str, threshold: float | None) -> str:
-    title = METRIC_TITLES.get(metric, metric.replace("_", " "))
+    title = metric_title(metric)
     return title if threshold is None else f"{title} at threshold {threshold:g}"
 
 

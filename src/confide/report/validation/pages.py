@@ -19,6 +19,7 @@ from confide.federation.question import Question
 from confide.federation.question_terms import edition_name, edition_words
 from confide.federation.site_state import SiteState
 from confide.intervals.interval import Estimate, Interval
+from confide.metrics.names import Face, metric_title, names_of
 from confide.privacy.guarantee import three_digits
 from confide.report.numbers import (
     DASH,
@@ -159,13 +160,9 @@ def hypothesis_words(validation: Validation) -> str:
     return text + ("." if test.interval_above else ", though the two-sided interval reaches below it.")
 
 
-_NUMBERS = (
-    ("average precision", "average_precision"),
-    ("Brier score", "brier"),
-    ("observed : expected", "observed_expected"),
-    ("calibration intercept", "calibration_intercept"),
-    ("calibration slope", "calibration_slope"),
-)
+_NUMBERS = tuple(name for name in names_of(Face.FEDERATION) if name not in ("auc", "prevalence"))
+"""Numbers that have a row of their own in the table."""
+
 _LINE = ("calibration_intercept", "calibration_slope")
 
 NOISE_DOMINATES = "not given: noise dominates"
@@ -202,16 +199,16 @@ def _sizes(pooled: Performance) -> Iterator[tuple[str, str, str]]:
 
 
 def _numbers(pooled: Performance) -> Iterator[tuple[str, str, str]]:
-    for name, field in _NUMBERS:
-        if getattr(pooled, field) is not None:
-            yield name, *_value(getattr(pooled, field))
-        elif field in _LINE and pooled.no_line is NoLine.NOISE:
-            yield name, NOISE_DOMINATES, DASH
+    for name in _NUMBERS:
+        if getattr(pooled, name) is not None:
+            yield metric_title(name), *_value(getattr(pooled, name))
+        elif name in _LINE and pooled.no_line is NoLine.NOISE:
+            yield metric_title(name), NOISE_DOMINATES, DASH
 
 
 def _summaries(validation: Validation) -> Iterator[tuple[str, str, str]]:
-    for measure, name in (("auc", "AUC"), ("observed_expected", "observed : expected")):
-        summary = validation.heterogeneity.get(measure)
+    for measure in ("auc", "observed_expected"):
+        name, summary = metric_title(measure), validation.heterogeneity.get(measure)
         if summary is not None:
             yield f"{name}, mean over sites", number(summary.value), interval_text(summary.interval)
             if summary.prediction is not None:
@@ -690,10 +687,7 @@ def _wide(content: str, rem: int) -> str:
 
 COLUMNS = ("model", "site", "metric", "value", "lower", "upper", "level")
 
-_ESTIMATES = (
-    *("auc", "average_precision", "prevalence", "brier", "observed_expected"),
-    *("calibration_intercept", "calibration_slope"),
-)
+_ESTIMATES = names_of(Face.FEDERATION)
 
 
 def validation_frame(validation: Validation) -> DataFrame:

@@ -1,16 +1,24 @@
-"""Scores of a release: a column of a table, or a private model that is run on the rows held out of its training."""
+"""Terms of a release, which follow from its request before any row is read: scores, cells, options, and their check.
+
+Scores are a column of a table, or those of a private model that is run on the rows held out of its training.
+"""
 
 from __future__ import annotations
 
+import filecmp
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
 from confide.counts import ScoreCounts
-from confide.errors import NoRowsError, ParameterError
+from confide.errors import NoRowsError, ParameterError, UsageError
 from confide.grid import Grid
+from confide.privacy.guarantee import checked_epsilon
 from confide.privacy.neighbours import Neighbours
 from confide.releases.registry import prepare
 from confide.releases.release import PreparedRelease
@@ -18,6 +26,23 @@ from confide.releases.terms import Terms
 
 if TYPE_CHECKING:
     from confide.learning.workflow import Workflow
+    from confide.tasks.requests.release import ReleaseRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseTerms:
+    """Where the scores of a release come from, its options, and what it is for made-up rows."""
+
+    scores: Scores
+    options: Mapping[str, Any]
+    trial: tuple[PreparedRelease, ...] = field(repr=False)
+
+    @classmethod
+    def of(cls, request: ReleaseRequest) -> ReleaseTerms:
+        """Return the terms of a request; refuse wrong ones."""
+        scores = _scores(request)
+        options = _options(request, scores)
+        return cls(scores=scores, options=options, trial=_try_options(request.metrics, options))
 
 
 class Scores(Protocol):
@@ -197,21 +222,90 @@ class ModelScores:
         return tuple(replace(one, part=part) for one in prepare(metrics, counts, **options))
 
 
-def choose_scores(
-    *, label: str | None, score: str | None, model: str | Path | Workflow | None, positive: object
-) -> Scores:
-    """Return the scores that the parameters describe. Refuse parameters that contradict each other."""
-    if model is not None:
-        for name, value in (("label", label), ("score", score), ("positive", positive)):
-            if value is not None:
-                raise ParameterError(f"`{name}` is defined by the file of `model`; leave it out")
-        from confide.learning.workflow import Workflow
+def _scores(request: ReleaseRequest) -> Scores:
+    """Return the scores that a request describes."""
+    if request.model is None:
+        return ColumnScores(label=str(request.label), score=str(request.score), value=request.positive)
+    from confide.learning.workflow import Workflow
 
-        workflow = model if isinstance(model, Workflow) else Workflow.read(Path(model))
-        workflow.trained()
-        return ModelScores(workflow=workflow)
-    if label is None or score is None:
-        raise ParameterError("name the columns of labels and of scores (`label` and `score`), or give `model`")
-    if label == score:
-        raise ParameterError(f"column {label!r} cannot be both label and score; name the column that holds scores")
-    return ColumnScores(label=label, score=score, value=positive)
+    workflow = request.model if isinstance(request.model, Workflow) else Workflow.read(Path(request.model))
+    workflow.trained()
+    return ModelScores(workflow=workflow)
+
+
+def _options(request: ReleaseRequest, scores: Scores) -> dict[str, Any]:
+    """Return the options of the release, with the defaults that its scores have."""
+    unit, most_rows = scores.protects(request.unit, request.rows_per_person)
+    return {
+        "epsilon": scores.epsilon(request.epsilon),
+        "delta": request.delta,
+        "neighbours": scores.neighbours(request.neighbours),
+        "mechanism": request.mechanism,
+        "threshold": request.threshold,
+        "grid": read_grid(request.grid, request.source),
+        "strategy": request.strategy,
+        "shape": request.shape,
+        "target": request.target,
+        "with_auc": request.with_auc,
+        "prevalence_guess": request.prevalence_guess,
+        "unit": unit,
+        "rows_per_person": most_rows,
+        "level": request.level,
+    }
+
+
+_ENOUGH, _MOST_MADE_UP = 40, 10**6  # made-up rows of each score and class, times epsilon; and at most
+
+
+def _try_options(metrics: str | Sequence[str], options: Mapping[str, Any]) -> tuple[PreparedRelease, ...]:
+    """Refuse wrong parameters before any row is read, by preparing the request for made-up rows."""
+    each = np.full(4, _made_up_rows(options), dtype=np.int64)
+    return prepare(metrics, ScoreCounts(np.array([0.1, 0.2, 0.3, 0.4]), each, each), **options)
+
+
+def _made_up_rows(options: Mapping[str, Any]) -> int:
+    """Return a number of rows that is enough for every mechanism at the epsilon of each release."""
+    try:
+        epsilon = checked_epsilon(options["epsilon"])
+    except ParameterError:  # which preparing the request will say
+        return 1
+    return min(math.ceil(_ENOUGH / epsilon) * int(options.get("rows_per_person") or 1), _MOST_MADE_UP)
+
+
+_PREFIX = "public:"
+
+
+def read_grid(grid: Grid | str | None, source: Any) -> Grid | str | None:
+    """Return a grid; cells of a public file are read, other names are resolved by the release."""
+    if not isinstance(grid, str) or not grid.startswith(_PREFIX):
+        return grid
+    *path, column, cells = ["", "", *grid.removeprefix(_PREFIX).split(":")]
+    file = Path(":".join(path[2:]))
+    if len(path) < 3 or not cells.isdecimal():
+        raise ParameterError(f"`grid` must look like public:FILE:COLUMN:16; got {grid!r}")
+    if isinstance(source, Path) and _same(file, source):
+        raise UsageError(
+            f"{file} holds the private rows: their quantiles would give scores away; "
+            "give a public file, or quantiles:16 to find private ones"
+        )
+    from confide.sources.tables import table_column
+
+    return Grid.quantiles(table_column(file, column), int(cells))
+
+
+def public_files(grid: Grid | str | None) -> tuple[Path, ...]:
+    """Return the file that the cells of a grid come from, if there is one."""
+    if not isinstance(grid, str) or not grid.startswith(_PREFIX):
+        return ()
+    return (Path(":".join(grid.removeprefix(_PREFIX).split(":")[:-2])),)
+
+
+def describe_grid(grid: Grid | str | None) -> str:
+    """Describe a grid for readers of a page; all that the user typed is public."""
+    if grid is None:
+        return "the default, for scores that are probabilities"
+    return grid if isinstance(grid, str) else f"{len(grid)} cells that were given"
+
+
+def _same(one: Path, other: Path) -> bool:
+    return one.is_file() and other.is_file() and filecmp.cmp(one, other, shallow=False)
