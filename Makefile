@@ -37,7 +37,7 @@ $(VENV)/bin/python:
 	"$(PYTHON)" -m venv $(VENV)
 
 $(VENV)/.base: $(VENV)/bin/python pyproject.toml
-	$(INSTALL) -e .
+	$(INSTALL) -e '.[private]'
 	touch $@
 
 $(VENV)/.test: $(VENV)/.base

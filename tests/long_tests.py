@@ -162,7 +162,6 @@ LONG: Mapping[str, Mapping[str, int]] = {
         "test_the_checks_see_what_is_wrong": ALL,  # the pages above
     },
     "sources/test_bad_rows.py": {EVERY: 3},
-    "sources/test_plain_files_as_tables.py": {"test_counts_are_those_of_the_engine_or_left_to_it": 4},
     "sources/test_rank_tables_on_every_engine.py": {
         "test_sums_are_those_of_numpy": 3,
         "test_points_are_small_and_lie_on_the_curve": 2,

@@ -392,7 +392,7 @@ class DuckTable:
                     yield {name: _numbers(view.child(place), batch.length) for place, name in enumerate(names)}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class DuckGroups:
     """Rows of a table divided by keys."""
 

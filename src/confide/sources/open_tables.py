@@ -83,7 +83,7 @@ def _postgresql(location: TableLocation) -> Iterator[OpenTable]:
     try:
         from confide.sources.postgresql_tables import open_postgresql
     except ModuleNotFoundError:
-        raise UsageError("tables in PostgreSQL need its driver: pip install 'confide[postgres]'") from None
+        raise UsageError("tables in PostgreSQL need its driver and Ibis: pip install 'confide[databases]'") from None
     with open_postgresql(location) as (table, digest):
         yield OpenTable(table, digest)
 

@@ -28,10 +28,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.counts import CountArray, FloatArray, ScoreCounts
-from confide.kernels.range_sums import RangeSums, RangeTotal, about_mean
-from confide.kernels.rows import count_rows, sum_parts
+from confide.kernels import compiler_installed
+from confide.kernels.range_sums import RangeSums, RangeTotal, about_mean, sum_range_counts
 from confide.kernels.sums import RankSums
-from confide.kernels.threads import Labels, Scores
+from confide.sources.arrays import count_checked
 from confide.sources.device_rows import CURVE_ERROR, MOST_SCORES
 from confide.sources.engine_tables import check_unchanged, column_batches, fetch_columns, is_local, number, small_table
 from confide.sources.rows import Missing, MissingScores, RowColumns, Rows
@@ -250,7 +250,7 @@ _RANGE_ROWS = 1 << 26  # of larger tables, beside what the engine needs to filte
 _MOST_COUNTED = 1 << 23  # counts of distinct scores take three times the memory of rows
 _PART_ROWS = 1 << 23
 
-Parts = list[tuple[Labels, Scores]]
+Parts = list[tuple[NDArray[np.uint8], FloatArray]]
 """Labels and scores of rows, some millions at a time."""
 
 Counted = tuple[FloatArray, CountArray, CountArray]
@@ -311,7 +311,9 @@ def rank_streamed(
             continue
         labels, scores = (np.concatenate(column) for column in zip(*_read(rows, part), strict=True))
         _add_rows(total, part, [(labels, scores)])
-        points.append(thin_counts(count_rows(labels, scores), before, steps, thresholds))
+        counts = count_checked(labels.view(np.bool_), scores)
+        counted = counts.scores, counts.positives, counts.negatives
+        points.append(thin_counts(counted, before, steps, thresholds))
     scores, ours, theirs = (np.concatenate(parts) for parts in zip(*points, strict=True))
     return RankedTable(total.sums(), ScoreCounts(scores, ours, theirs), error)
 
@@ -367,7 +369,7 @@ def _range(cells: Cells, first: int, last: int) -> _Range:
 
 def _sum_all(rows: Any, size: int) -> RankSums:
     """Return the rank sums of all rows at once."""
-    sums = sum_parts(_read_parts(rows, size))
+    sums = _sums_of(_read_parts(rows, size))
     total = RangeTotal(sums.positives, sums.negatives)
     total.add(sums)
     return total.sums()
@@ -376,9 +378,21 @@ def _sum_all(rows: Any, size: int) -> RankSums:
 def _add_rows(total: RangeTotal, part: _Range, rows: Parts) -> None:
     """Add the sums of a range, whose rows are given and let go."""
     above = total.n - total.positives - part.positives, total.m - total.negatives - part.negatives
-    sums = sum_parts(rows, above=above)
+    sums = _sums_of(rows, above)
     check_unchanged((sums.positives, sums.negatives) == part.classes)
     total.add(sums)
+
+
+def _sums_of(rows: Parts, above: tuple[int, int] = (0, 0)) -> RangeSums:
+    """Return the sums of rows, whose list is emptied."""
+    if compiler_installed():
+        from confide.kernels.rows import sum_parts  # loads numba
+
+        return sum_parts(rows, above=above)
+    labels, scores = (np.concatenate(column) for column in zip(*rows, strict=True))
+    rows.clear()
+    counts = count_checked(labels.view(np.bool_), scores)
+    return sum_range_counts(counts.positives, counts.negatives, above)
 
 
 def _read(rows: Any, part: _Range) -> Parts:

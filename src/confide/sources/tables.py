@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -31,10 +32,12 @@ from confide.errors import (
     ParameterError,
     ScoreError,
     UnreadableError,
+    UsageError,
     WeightError,
 )
 from confide.sources.arrays import count_checked
 from confide.sources.details import detail, first_error, replaced_errors
+from confide.sources.duckdb_tables import DuckTable
 from confide.sources.engine_tables import (
     check_unchanged,
     column_batches,
@@ -306,6 +309,8 @@ def as_table(source: Any, *, as_written: bool = False, columns: Sequence[str] | 
         from confide.sources.duckdb_files import open_file
 
         return open_file(source, as_written=as_written, columns=columns)
+    if not isinstance(source, DuckTable) and is_engine_table(source) and find_spec("pyarrow") is None:
+        raise UsageError("tables of Ibis need PyArrow: pip install 'confide[databases]'")
     if not is_engine_table(source):
         raise ParameterError(
             f"a {type(source).__name__} is not a dataframe, an Ibis table or a path; "

@@ -153,7 +153,6 @@ def _read_quickly(
         "quote": "'\"'",
         "escape": "'\"'",
         "comment": "''",
-        "nullstr": "[]",
         "force_not_null": f"[{', '.join(map(quoted_text, names))}]",
         "max_line_size": str(2 * _LONGEST_LINE),
         "hive_partitioning": "false",
