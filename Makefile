@@ -35,7 +35,7 @@ $(VENV)/bin/python:
 	"$(PYTHON)" -m venv $(VENV)
 
 $(VENV)/.base: $(VENV)/bin/python pyproject.toml
-	$(INSTALL) -e .
+	$(INSTALL) -e '.[private]'
 	touch $@
 
 $(VENV)/.test: $(VENV)/.base

@@ -3,7 +3,7 @@
 `lazy_names` gives a package its `__all__` and its `__getattr__`. The package repeats its names as imports under
 `TYPE_CHECKING`, so that type checkers and editors know them; a test compares the two lists.
 
-The PyPI package `lazy_loader` is not used. Its `attach` does the same without the hint about scikit-learn. Its
+The PyPI package `lazy_loader` is not used. Its `attach` does the same without the hints about extras. Its
 `attach_stub` would save the second list, but it imports `ast` and parses a stub whenever a package is imported: 13 ms
 or more in each process, nearly as long as the rest of `import confide`.
 """
@@ -22,8 +22,8 @@ def lazy_names(
     """Return a package's `__all__` and `__getattr__`.
 
     `homes` maps a module's name to the names that it defines, separated by spaces. `rooms` are subpackages that become
-    attributes as well, but are not in `__all__`. If scikit-learn is missing, a name that needs it raises an error that
-    says how to install it.
+    attributes as well, but are not in `__all__`. A name that needs a package of an extra raises an error that says how
+    to install it, if it is missing.
     """
     home_of = {name: module for module, names in homes.items() for name in names.split()}
 
@@ -35,12 +35,40 @@ def lazy_names(
         try:
             value = getattr(import_module(home_of[name]), name)
         except ModuleNotFoundError as missing:
-            if (missing.name or "").split(".")[0] != "sklearn":
+            message = missing_extra(missing, name)
+            if message is None:
                 raise
             from confide.errors import UsageError
 
-            raise UsageError(f"{name} needs scikit-learn: pip install 'confide[learn]'") from None
+            raise UsageError(message) from None
         setattr(sys.modules[package], name, value)
         return value
 
     return sorted(home_of), load
+
+
+_EXTRAS = {
+    "flint": ("python-flint", "private"),
+    "opendp": ("OpenDP", "private"),
+    "sqlalchemy": ("SQLAlchemy", "private"),
+    "ibis": ("Ibis", "databases"),
+    "pyarrow": ("PyArrow", "databases"),
+    "sqlglot": ("SQLGlot", "databases"),
+    "sklearn": ("scikit-learn", "learn"),
+    "pandas": ("pandas", ""),
+}
+"""Packages that the base install leaves out: the title of each, and its extra unless it is installed by itself."""
+
+
+def missing_extra(missing: ModuleNotFoundError, what: str) -> str | None:
+    """Return which package something needs and how to install it; None for a package of no extra.
+
+    >>> missing_extra(ModuleNotFoundError(name="flint.types"), "release")
+    "release needs python-flint: pip install 'confide[private]'"
+    """
+    package = (missing.name or "").split(".")[0]
+    if package not in _EXTRAS:
+        return None
+    title, extra = _EXTRAS[package]
+    wanted = f"'confide[{extra}]'" if extra else package
+    return f"{what} needs {title}: pip install {wanted}"

@@ -86,6 +86,7 @@ HOMES = (
 ROOMS = {
     "ibis": {"sources"},
     "duckdb": {"sources"},
+    "nanoarrow": {"sources"},
     "pyarrow": {"sources"},
     "narwhals": {"sources"},
     "matplotlib": {"report"},

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from confide.errors import ParameterError
+from confide.sources.duckdb_files import open_file
 from confide.sources.encoding import Encoding
 from confide.sources.private_labels import label_rows
-from confide.sources.written_files import read_written
 
 
 class _Folded(str):
@@ -43,7 +43,7 @@ def test_nested_labels_are_refused_with_one_message(nested: object) -> None:
 def test_a_line_of_spaces_before_the_names_is_no_row(tmp_path: Path, last: str) -> None:
     file = tmp_path / "one.csv"
     file.write_text(f"  \nword\na\nb\n{last.split()[-1]}\n")
-    assert read_written(file, file, tabs=False, packed=False).to_pydict() == {"word": ["a", "b", last.split()[-1]]}
+    assert [row["word"] for row in open_file(file, as_written=True).rows()] == ["a", "b", last.split()[-1]]
 
 
 @pytest.mark.parametrize("odd", [Fraction(10**5000, 3), np.timedelta64(1, "s"), np.timedelta64(1, "ns")])

@@ -8,7 +8,6 @@ import duckdb
 import pytest
 
 from confide import ScoreCounts
-from confide.sources.plain_files import count_plain_file
 from confide.sources.tables import count_table
 
 WRITE = {
@@ -28,5 +27,3 @@ def test_a_folder_does_not_decide_labels(tmp_path: Path, ending: str, one_class:
     duckdb.execute(f"COPY ({rows}) TO '{file}' {WRITE[ending]}")
     found = count_table(file, label="died", score="risk", one_class=one_class).counts
     assert found == ScoreCounts.from_arrays([1, 0, 1], [0.5, 0.25, 0.75])
-    plain = count_plain_file(file, label="died", score="risk")
-    assert plain is None or plain.counts == found

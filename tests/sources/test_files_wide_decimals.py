@@ -9,14 +9,12 @@ import pytest
 
 from confide import ScoreCounts
 from confide.errors import ColumnError
-from confide.sources.plain_files import count_plain_file
 
 
 @pytest.mark.parametrize("one_class", [False, True])
 @pytest.mark.parametrize(("label", "score"), [("died", "wide"), ("wide", "risk")])
 def test_decimals_of_more_than_38_digits_are_refused(tmp_path: Path, label: str, score: str, one_class: bool) -> None:
     file = _written(tmp_path)
-    assert count_plain_file(file, label=label, score=score) is None
     with pytest.raises(ColumnError, match="'wide' has decimals of more than 38 digits"):
         ScoreCounts.from_table(file, label=label, score=score, one_class=one_class)
 

@@ -22,7 +22,9 @@ import pytest
 from confide.errors import DataError, LabelError, UnreadableError
 from confide.federation.site.local_models import Scorer
 from confide.federation.site.scored_rows import DistinctRows, feature_frames
+from confide.sources.duckdb_tables import DuckTable
 from confide.sources.encoding import Encoding, read_features, read_rows, row_keys
+from confide.sources.engine_tables import fetch_rows
 from confide.sources.feature_columns import spelling
 from confide.sources.labelled_ids import read_labelled_ids
 from confide.sources.locations import TableLocation
@@ -47,6 +49,18 @@ COLUMNS: list[tuple[str, Any, Sequence[Any]]] = [
     ("short", pa.decimal128(5, 1), [Decimal("0.1"), Decimal("0.7"), Decimal("-3.0"), Decimal("1000")]),
     ("long", pa.decimal128(38, 37), [Decimal("1E-37"), Decimal("2E-37"), Decimal("0.1"), Decimal("1")]),
 ]
+
+
+def through_ibis(connection: Any, name: str = "t") -> Any:
+    return connection.table(name)
+
+
+def directly(connection: Any, name: str = "t") -> Any:
+    return DuckTable(connection.con, f"SELECT * FROM {name}")  # noqa: S608
+
+
+WAYS = pytest.mark.parametrize("held_by", [through_ibis, directly])
+"""Ways to a table of DuckDB."""
 
 
 def rows_of(kind: Any, values: Sequence[Any]) -> pa.Table:
@@ -90,11 +104,14 @@ def test_in_parquet_and_in_duckdb(name: str, kind: Any, values: Sequence[Any], t
     file = tmp_path / f"{name}.parquet"
     pq.write_table(rows, file)
     assert_each_is_itself(file, kind, values)
-    assert_each_is_itself(ibis.duckdb.connect().create_table("t", rows), kind, values)
+    connection = ibis.duckdb.connect()
+    assert_each_is_itself(connection.create_table("t", rows), kind, values)
+    assert_each_is_itself(directly(connection), kind, values)
 
 
+@WAYS
 @pytest.mark.parametrize("kind", ["HUGEINT", "ENUM", "DECIMAL(38, 0)"])
-def test_in_types_of_duckdb_alone(kind: str) -> None:
+def test_in_types_of_duckdb_alone(kind: str, held_by: Any) -> None:
     texts = [text for text in TEXTS if "\x00" not in text]
     values: Sequence[Any] = (
         texts if kind == "ENUM" else [value for value in HUGE if kind == "HUGEINT" or abs(value) < 10**38]
@@ -103,19 +120,20 @@ def test_in_types_of_duckdb_alone(kind: str) -> None:
     connection = ibis.duckdb.connect()
     connection.con.register("given", rows_of(pa.string(), list(map(str, values))))
     connection.raw_sql(f"CREATE TABLE t AS SELECT CAST(label AS {declared}) AS label, score FROM given")  # noqa: S608
-    assert_each_is_itself(connection.table("t"), pa.string(), list(map(str, values)))
+    assert_each_is_itself(held_by(connection), pa.string(), list(map(str, values)))
 
 
 def quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+@WAYS
 @pytest.mark.parametrize("kind", ["FLOAT", "DOUBLE", "DECIMAL(4, 1)", "VARCHAR"])
-def test_a_number_begins_the_interval_that_its_digits_begin(kind: str) -> None:
+def test_a_number_begins_the_interval_that_its_digits_begin(kind: str, held_by: Any) -> None:
     """As in a file of text: 0.7 as a float of 32 bits lies below 0.7, and 0.1 as a decimal below the float 0.1."""
     connection = ibis.duckdb.connect()
     connection.raw_sql(f"CREATE TABLE t AS SELECT CAST(unnest(['0.1', '0.7', '0.3']) AS {kind}) AS dose")
-    rows = read_features(connection.table("t"), Encoding.parse(columns=["dose=0.1,0.3,0.7"]))
+    rows = read_features(held_by(connection), Encoding.parse(columns=["dose=0.1,0.3,0.7"]))
     assert rows.features.tolist() == [1, 3, 2]
     cut = Encoding.parse(columns=["dose=0.1,0.3,0.7"])
     assert cut.encoded({"dose": [Decimal("0.1"), Decimal("0.7"), Decimal("0.3")]}).features.tolist() == [1, 3, 2]
@@ -146,8 +164,9 @@ SCORES: list[tuple[str, list[str]]] = [
 ]
 
 
+@WAYS
 @pytest.mark.parametrize(("kind", "written"), SCORES)
-def test_scores_are_numbers_by_themselves(kind: str, written: list[str]) -> None:
+def test_scores_are_numbers_by_themselves(kind: str, written: list[str], held_by: Any) -> None:
     """Read row by row, counted by the engine, and counted in cells that begin at each score."""
     narrow = np.float32 if kind == "FLOAT" else np.float64
     expected = np.unique([float(narrow(float(text))) for text in written])
@@ -157,7 +176,7 @@ def test_scores_are_numbers_by_themselves(kind: str, written: list[str]) -> None
             "given", pa.table({"score": written * repeated, "label": [1] * len(written) * repeated})
         )
         connection.raw_sql(f"CREATE TABLE t AS SELECT CAST(score AS {kind}) AS score, label FROM given")  # noqa: S608
-        table = connection.table("t")
+        table = held_by(connection)
         assert count_table(table, label="label", score="score", one_class=True).counts.scores.tolist() == (
             expected.tolist()
         )
@@ -166,7 +185,8 @@ def test_scores_are_numbers_by_themselves(kind: str, written: list[str]) -> None
         assert cells.scores.tolist() == expected.tolist()
 
 
-def test_groups_and_clusters_of_a_table_are_told_apart_by_value() -> None:
+@WAYS
+def test_groups_and_clusters_of_a_table_are_told_apart_by_value(held_by: Any) -> None:
     columns_of: list[tuple[str, list[Any]]] = [
         ("HUGEINT", HUGE),
         ("DOUBLE", DOUBLES),
@@ -180,7 +200,7 @@ def test_groups_and_clusters_of_a_table_are_told_apart_by_value() -> None:
         connection.con.register("given", rows)
         connection.raw_sql(f"CREATE TABLE t (g {kind}, label INT, score DOUBLE); INSERT INTO t FROM given")
         columns = RowColumns(label="label", scores=("score",), groups=("g",), cluster="g")
-        found = table_rows(connection.table("t"), columns)
+        found = table_rows(held_by(connection), columns)
         assert found.clusters is not None
         assert len(set(found.groupings[0].groups.tolist())) == np.unique(found.clusters).size == len(values)
 
@@ -284,7 +304,7 @@ def test_collations_of_duckdb_merge_no_labels(collation: str, tmp_path: Path) ->
         fill(database, collation)
     with open_table(TableLocation.parse(f"duckdb:///{tmp_path}/rows.db?table=t"), private=True) as held:
         labels = held.table.select("label")
-        assert len(labels.distinct().to_pyarrow()) == len(TEXTS)  # the opened table itself has no collation
+        assert len(fetch_rows(labels.distinct())) == len(TEXTS)  # the opened table itself has no collation
         assert_each_is_itself(held.table, pa.string(), TEXTS)
 
 
@@ -314,8 +334,9 @@ def test_an_engine_without_known_codes_sends_its_rows(declared: str, kind: Any, 
         count_table(connection.table("t"), label="label", score="score", positive="1", one_class=True)
 
 
+@WAYS
 @pytest.mark.parametrize(("first", "second"), [("yes", "YES"), (0.4, math.nextafter(0.4, 0))])
-def test_one_row_changes_a_count_by_at_most_one(first: object, second: object) -> None:
+def test_one_row_changes_a_count_by_at_most_one(first: object, second: object, held_by: Any) -> None:
     """Of many distinct scores, which are read row by row, and of few, which the engine counts."""
     connection = ibis.duckdb.connect()
     collated = "VARCHAR COLLATE NOCASE" if isinstance(first, str) else "DOUBLE"
@@ -325,7 +346,7 @@ def test_one_row_changes_a_count_by_at_most_one(first: object, second: object) -
             connection.con.execute(f"INSERT INTO t{place} VALUES (?, ?)", [first, score])  # noqa: S608
         found = []
         for _ in range(2):
-            table = connection.table(f"t{place}")
+            table = held_by(connection, f"t{place}")
             counts = count_table(table, label="label", score="score", positive=str(second), one_class=True).counts
             found.append(counts.total_positives)
             connection.con.execute(f"UPDATE t{place} SET label = ? WHERE rowid = 0", [second])  # noqa: S608

@@ -17,6 +17,7 @@ from confide.errors import ColumnError, ConfideError, ParameterError, UsageError
 from confide.grid import Grid
 from confide.intervals import compare_auc, rank_summary
 from confide.sources import rank_tables
+from confide.sources.engine_tables import fetch_rows
 from confide.sources.locations import TableLocation
 from confide.sources.open_tables import open_table
 from confide.sources.tables import count_cells, count_table
@@ -202,7 +203,7 @@ def test_no_error_quotes_a_value(database: Database) -> None:
         pytest.raises(ConfideError) as caught,
         open_table(queried(database, "SELECT CAST(note AS int) AS n FROM scores")) as held,
     ):
-        held.table.to_pyarrow()
+        fetch_rows(held.table)
     assert "p0" not in str(caught.value)
 
 

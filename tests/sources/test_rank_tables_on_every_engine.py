@@ -68,7 +68,7 @@ ENGINES = [
 @pytest.fixture(params=ENGINES)
 def table(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return the rows in an engine that takes cells of a few rows, and sends none."""
-    monkeypatch.setattr(rank_tables, "_is_local", lambda _: False)
+    monkeypatch.setattr(rank_tables, "is_local", lambda _: False)
     few = dict(score_cells.find_cells.__kwdefaults__ or {}, most=100)
     monkeypatch.setattr(score_cells.find_cells, "__kwdefaults__", few)
     monkeypatch.setattr(paired_sums, "MOST_ROWS", 100)
@@ -128,7 +128,7 @@ def test_bad_tables_are_refused_with_the_next_step(table: Any) -> None:
 
 def test_a_forgotten_offset_is_found(duckdb_table: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A twin that takes every cell for the lowest one gives other sums."""
-    monkeypatch.setattr(rank_tables, "_is_local", lambda _: False)
+    monkeypatch.setattr(rank_tables, "is_local", lambda _: False)
 
     class Forgetful(RangeTotal):
         def add(self, part: RangeSums) -> None:
@@ -144,7 +144,7 @@ def test_a_forgotten_offset_is_found(duckdb_table: Any, monkeypatch: pytest.Monk
 
 
 def test_precisions_without_the_rows_above_are_found(duckdb_table: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rank_tables, "_is_local", lambda _: False)
+    monkeypatch.setattr(rank_tables, "is_local", lambda _: False)
     whole = rank_tables._cell_lines
     forgotten = {"above", "over"}
     monkeypatch.setattr(
@@ -166,7 +166,7 @@ def test_more_than_one_executor_did_the_work(spark_table: Any, spark: Any) -> No
 
 def test_decimals_and_narrow_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Columns of any numbers are summed as their float64."""
-    monkeypatch.setattr(rank_tables, "_is_local", lambda _: False)
+    monkeypatch.setattr(rank_tables, "is_local", lambda _: False)
     rounded = NORMAL.round(2)
     columns = {
         "label": pa.array(LABELS),

@@ -175,13 +175,13 @@ def test_whole_or_not_at_all(
     new = tmp_path / f"new.{ending}"
     new.write_text("older")
     before = {file.name for file in tmp_path.iterdir()}
-    whole = scored_files._scored
+    write = getattr(scored_files, f"_write_{ending}")
 
-    def broken(*arguments: Any) -> Any:
-        yield next(iter(whole(*arguments)))
+    def broken(*arguments: Any) -> None:
+        write(*arguments)
         raise fault
 
-    monkeypatch.setattr(scored_files, "_scored", broken)
+    monkeypatch.setattr(scored_files, f"_write_{ending}", broken)
     with pytest.raises((ConfideError, KeyboardInterrupt)) as caught:
         write_with_scores(source, new, "score", SCORES)
     assert "31771" not in str(caught.value)
@@ -189,6 +189,7 @@ def test_whole_or_not_at_all(
     assert left_alone(tmp_path, before)
 
 
-def test_nobody_else_may_read_the_scores(source: Path, tmp_path: Path) -> None:
-    write_with_scores(source, tmp_path / "new.csv", "score", SCORES)
-    assert (tmp_path / "new.csv").stat().st_mode & 0o777 == 0o600
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_nobody_else_may_read_the_scores(ending: str, source: Path, tmp_path: Path) -> None:
+    write_with_scores(source, tmp_path / f"new.{ending}", "score", SCORES)
+    assert (tmp_path / f"new.{ending}").stat().st_mode & 0o777 == 0o600

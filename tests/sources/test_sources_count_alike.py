@@ -15,7 +15,7 @@ import pytest
 
 from confide import ScoreCounts
 from confide.errors import LabelError
-from confide.sources import arrays, tables
+from confide.sources import arrays, engine_tables, tables
 from tests.sources.readers import FRAMES, READERS, TABLES, Columns, Names, Reader, arrow
 
 RNG = np.random.default_rng(1)
@@ -130,9 +130,9 @@ def test_weights_that_do_not_add_exactly(source: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("workers", [1, 3])
 def test_batches_are_put_together(workers: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(tables, "_BATCH_ROWS", 7 * workers)
+    monkeypatch.setattr(engine_tables, "BATCH_ROWS", 7 * workers)
     columns, names = ROWS["distinct scores"]
-    assert TABLES["Parquet"](columns, names, tmp_path) == by_hand(columns, names)
+    assert TABLES["DuckDB"](columns, names, tmp_path) == by_hand(columns, names)
 
 
 @pytest.mark.parametrize("scores", [SCORES, DISTINCT])

@@ -18,7 +18,7 @@ import confide
 from confide.errors import DataError
 from confide.intervals import compare_auc, rank_summary
 from confide.kernels.sums import sum_counts
-from confide.sources import plain_files, rank_tables, score_cells
+from confide.sources import engine_tables, rank_tables, score_cells
 from confide.sources.rank_tables import rank_in_engine, rank_streamed, sum_in_engine, sum_streamed, thin_counts
 from confide.sources.score_cells import find_cells
 from tests.examples import examples
@@ -47,7 +47,7 @@ def small_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rank_tables, "MOST_ROWS", 200)
     monkeypatch.setattr(rank_tables, "_RANGE_ROWS", 200)
     monkeypatch.setattr(rank_tables, "_MOST_COUNTED", 150)
-    monkeypatch.setattr(rank_tables, "_BATCH_ROWS", 64)
+    monkeypatch.setattr(engine_tables, "BATCH_ROWS", 64)
     monkeypatch.setattr(rank_tables, "_PART_ROWS", 48)
 
 
@@ -128,8 +128,7 @@ def test_means_of_points_are_those_of_their_rows() -> None:
 
 
 def test_files_with_many_rows_are_summed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_ranges: None) -> None:
-    for module in (plain_files, rank_tables):
-        monkeypatch.setattr(module, "STREAMED_ROWS", 100)
+    monkeypatch.setattr(rank_tables, "STREAMED_ROWS", 100)
     monkeypatch.setattr(rank_tables, "MOST_SCORES", 100)
     file = tmp_path / "rows.parquet"
     pq.write_table(pa.table({"died": LABELS.astype(int), "risk": NORMAL}), file)

@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
+from confide._lazy import missing_extra
 from confide.cli.flags import as_commands, find_call, translate
 from confide.cli.lazy_verbs import LazyGroup, Verb
 from confide.errors import ConfideError
@@ -140,7 +141,11 @@ def run_app(app: typer.Typer | TyperCommand | TyperGroup, *, prog_name: str) -> 
     except OSError as error:  # a full disk, a folder that went away
         typer.echo(f"error: {error.strerror or type(error).__name__}: {error.filename or 'output'}", err=True)
         sys.exit(1)
-    except Exception:  # its message may quote rows, and its kind may depend on them
+    except Exception as error:  # its message may quote rows, and its kind may depend on them
+        lacking = missing_extra(error, "this") if isinstance(error, ModuleNotFoundError) else None
+        if lacking is not None:
+            typer.echo(f"error: {lacking}", err=True)
+            sys.exit(2)
         from confide.sources.details import MORE, shows_errors
 
         if shows_errors():

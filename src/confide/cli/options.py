@@ -164,7 +164,7 @@ def readable(file: str) -> Path:
     """Return the path of a file. Standard input is copied to a temporary file, since its bytes are needed twice."""
     if file != "-":
         return Path(file)
-    from confide.sources.files import spooled_input
+    from confide.sources.duckdb_files import spooled_input
 
     return spooled_input()
 

@@ -239,10 +239,11 @@ def rank_summary(
         from confide.sources.device_rows import device_sums
 
         return summary_of_sums(device_sums(labels, scores, positive=positive))
+    from confide.kernels import compiler_installed
     from confide.sources.arrays import RANKED_FROM_ROWS, checked_rows, count_checked
 
     checked, ranked, weight = checked_rows(labels, scores, weights, positive=positive)
-    if weight is not None or ranked.size < RANKED_FROM_ROWS:
+    if weight is not None or ranked.size < RANKED_FROM_ROWS or not compiler_installed():
         return _summary_of_counts(count_checked(checked, ranked, weight))
     from confide.kernels.rows import summarise_rows
 

@@ -26,6 +26,7 @@ from confide.intervals.replicates import (
     rising_shares,
     spread,
 )
+from confide.kernels import compiler_installed
 from confide.metrics.registry import Metric, Resampling, get_metric
 from confide.predictions import accepts_predictions
 
@@ -140,7 +141,7 @@ def replicate_ranks(
     check_replicates(replicates)
     positives, negatives = (int(total) for total in counts.both_classes())
     work = (positives + negatives) * replicates
-    if work >= _COMPILED_FROM_WORK and max(positives, negatives) < _LARGEST_COMPILED:
+    if work >= _COMPILED_FROM_WORK and max(positives, negatives) < _LARGEST_COMPILED and compiler_installed():
         from confide.kernels.bootstrap import replicate_auc_ap
 
         seed = int(rng.integers(2**63))

@@ -2,3 +2,14 @@
 
 `sources`, `curves`, `intervals`, `evaluation` and `attacks` import them.
 """
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.util import find_spec
+
+
+@cache
+def compiler_installed() -> bool:
+    """Return whether numba is installed, which compiles the loops: the extra `fast`. NumPy counts rows without it."""
+    return find_spec("numba") is not None

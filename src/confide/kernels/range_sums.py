@@ -11,7 +11,10 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from confide.kernels.sums import RankSums, no_sums
+import numpy as np
+
+from confide.counts import CountArray
+from confide.kernels.sums import RankSums, exact_dot, no_sums
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -86,6 +89,30 @@ class RangeTotal:
             positive_placement_ss=_all_squares(self._of_positives, n, twice_wins) / (4 * m * m),
             negative_placement_ss=_all_squares(self._of_negatives, m, twice_wins) / (4 * n * n),
         )
+
+
+def sum_range_counts(positives: CountArray, negatives: CountArray, above: tuple[int, int] = (0, 0)) -> RangeSums:
+    """Return the sums of a range from the counts at its ascending scores; `above` are the rows of higher scores."""
+    n, m = int(positives.sum()), int(negatives.sum())
+    below = 2 * np.cumsum(negatives) - negatives
+    higher = 2 * (n - np.cumsum(positives)) + positives
+    true_positives = above[0] + n - np.cumsum(positives) + positives
+    false_positives = above[1] + m - np.cumsum(negatives) + negatives
+    precision = true_positives / np.maximum(true_positives + false_positives, 1)
+    twice_wins = exact_dot(positives, below)
+    centres = [round(twice_wins / count) if count else 0 for count in (n, m)]
+    squares = [
+        float(np.sum(counts * (ranks - centre).astype(np.float64) ** 2))
+        for counts, ranks, centre in ((positives, below, centres[0]), (negatives, higher, centres[1]))
+    ]
+    return RangeSums(
+        positives=n,
+        negatives=m,
+        twice_wins=twice_wins,
+        precision_sum=float(np.sum(positives * precision)),
+        squares_below=about_mean(squares[0], twice_wins, n, centres[0]),
+        squares_above=about_mean(squares[1], twice_wins, m, centres[1]),
+    )
 
 
 def about_mean(squares: float | int, total: int, count: int, centre: int = 0) -> float:

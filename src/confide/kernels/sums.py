@@ -76,7 +76,7 @@ def sum_counts(positives: Counts, negatives: Counts) -> RankSums:
     true_positives = n - np.cumsum(positives) + positives
     false_positives = m - np.cumsum(negatives) + negatives
     precision = true_positives / np.maximum(true_positives + false_positives, 1)
-    twice_wins = _exact_dot(positives, below)
+    twice_wins = exact_dot(positives, below)
     centre = Centre(round(twice_wins / n), round(twice_wins / m))
     return rank_sums(
         n,
@@ -127,7 +127,7 @@ def no_sums(positives: int, negatives: int) -> RankSums:
     )
 
 
-def _exact_dot(left: Counts, right: Counts) -> int:
+def exact_dot(left: Counts, right: Counts) -> int:
     """Return the inner product of non-negative counts, in Python integers where 64 bits may not hold it."""
     if int(left.sum()) * int(right.max()) < 1 << 63:
         return int(np.dot(left, right))

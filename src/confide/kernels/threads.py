@@ -10,10 +10,15 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from confide.blocks import Threads, available_workers
+from confide.errors import UsageError
+
+try:
+    from numba import njit
+except ModuleNotFoundError:
+    raise UsageError("this takes compiled loops, and numba compiles them: pip install 'confide[fast]'") from None
 
 __all__ = ["Counts", "Keys", "Labels", "Scores", "Threads", "available_workers", "compiled", "frozen"]
 

@@ -12,6 +12,7 @@ from confide.blocks import map_blocks
 from confide.counts import CountArray, FloatArray, ScoreCounts, check_weight_sum, merge_counts
 from confide.device import on_device
 from confide.errors import ParameterError, ScoreError, WeightError
+from confide.kernels import compiler_installed
 from confide.sources.labels import binary_labels, is_sequence, one_dimensional
 from confide.sources.private_labels import is_nested, label_rows
 
@@ -36,6 +37,8 @@ def use_kernel(rows: int, kernel: str) -> bool:
     many rows were to be counted, be it in many calls: a short command does not wait for it, and a long one soon has it.
     """
     global _counted_by_numpy
+    if not compiler_installed():
+        return False
     if f"confide.kernels.{kernel}" in sys.modules:
         return rows >= min(COMPILED_FROM_ROWS, LOADED_FROM_ROWS)
     _counted_by_numpy += rows

@@ -56,7 +56,7 @@ _SEVERAL_TYPES = ("UNION(", "VARIANT")
 
 
 def digest_of(schema: Any, hashes: Iterable[bytes]) -> bytes:
-    """Return the digest of a table from its schema in Ibis and the sorted hashes of its rows."""
+    """Return the digest of a table from the types of its columns and the sorted hashes of its rows."""
     result = sha256(repr([(name, str(kind)) for name, kind in schema.items()]).encode())
     for one in hashes:
         if len(one) != _HASH_BYTES:

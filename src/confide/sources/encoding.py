@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from confide.errors import ColumnError, DataError, ParameterError
 from confide.features import FeatureRows, Integers
+from confide.sources.engine_tables import value_batches
 from confide.sources.feature_columns import ColumnRule, Cuts, Flag, OneOf, complement, parse_column, spelling
 from confide.sources.fit_rows import ExactColumn, check_type
 from confide.sources.private_labels import PrivateLabels
@@ -287,10 +288,8 @@ def _batches(
         check_type(table[column], text=column in texts)
     exact = {name: ExactColumn.of(table[name], compared=False) for name in dict.fromkeys(columns)}
     rows = table.select(**{name: column.code for name, column in exact.items()})
-    for batch in rows.to_pyarrow_batches(chunk_size=_BATCH_ROWS):
-        if batch.num_rows:
-            values = (column.values(batch.column(place).to_pylist()) for place, column in enumerate(exact.values()))
-            yield dict(zip(exact, values, strict=True))
+    for batch in value_batches(rows, _BATCH_ROWS):
+        yield {name: column.values(batch[name]) for name, column in exact.items()}
 
 
 def _together(parts: Sequence[tuple[Integers, Integers]], labels: NDArray[np.bool_] | None, width: int) -> FeatureRows:

@@ -9,57 +9,33 @@ into the engine: it would read a literal by rules of its own, which round number
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from confide.counts import CountArray, FloatArray
-from confide.errors import ColumnError, DataError, NoRowsError, ParameterError, ScoreError
+from confide.errors import ColumnError, NoRowsError, ParameterError, ScoreError
 from confide.sources.arrays import unfit_scores
+from confide.sources.duckdb_files import connect_duckdb
+from confide.sources.duckdb_tables import DuckTable
+from confide.sources.engine_tables import (
+    BATCH_ROWS,
+    check_unchanged,
+    engine_of,
+    exact_text,
+    fetch_columns,
+    fetch_rows,
+    numbers,
+)
 from confide.sources.feature_columns import spelling
-from confide.sources.files import connect_duckdb
 from confide.sources.private_labels import PrivateLabels
-
-
-def fetch(table: Any) -> Any:
-    """Return a small result as an Arrow table; from DuckDB by way of batches, which does not load pandas."""
-    if table.get_backend().name != "duckdb":
-        return table.to_pyarrow()
-    import pyarrow as pa
-
-    schema = table.schema().to_pyarrow()
-    batches = [batch for batch in table.to_pyarrow_batches() if batch.num_rows]
-    return pa.Table.from_batches(batches).cast(schema) if batches else schema.empty_table()
-
-
-def array_of(table: Any, name: str, kind: type) -> NDArray[Any]:
-    """Return a column of an Arrow table without missing values."""
-    chunks = [numbers(chunk) for chunk in table.column(name).chunks]
-    return np.concatenate(chunks).astype(kind) if chunks else np.empty(0, kind)
-
-
-def numbers(array: Any) -> NDArray[Any]:
-    """Return a column of numbers without missing ones; Arrow's own conversion would load pandas."""
-    try:
-        return np.from_dlpack(array)
-    except (TypeError, NotImplementedError, ValueError):  # booleans, decimals and the like
-        return np.asarray(array.to_numpy(zero_copy_only=False))
-
-
-def check_unchanged(unchanged: bool) -> None:
-    """Refuse results of several queries that do not fit together."""
-    if not unchanged:
-        raise DataError("the table changed while it was read; try again when nobody writes to it")
-
 
 _TEXT = "column {!r} does not hold text; check that it is the right column"
 _PLAIN = "column {!r} holds neither numbers nor text nor true/false; make it one of them before"
-_BATCH_ROWS = 1 << 20
 _KNOWN_ENGINES = ("duckdb", "postgres", "pyspark")  # which count rows themselves; others send them
 _EXACT_INTEGERS = ("duckdb", "postgres")  # whose whole numbers Ibis reads as they are, beside missing ones too
 
@@ -82,19 +58,13 @@ class ExactColumn:
     def of(cls, column: Any, *, compared: bool = True) -> ExactColumn:
         """Code a column of numbers, text or true and false. Unless `compared`, its engine only sends the rows."""
         kind = column.type()
-        engine = column.as_table().get_backend().name
+        engine = engine_of(column.as_table())
         if kind.is_decimal() or (kind.is_integer() and engine not in _EXACT_INTEGERS):
             return cls(column.cast("string"), kind, True)
         if not kind.is_string():
             return cls(column, kind, True)
-        if not compared:
-            return cls(column, kind, False)
-        call = _engine_functions()
-        if engine in ("duckdb", "pyspark"):
-            return cls(call["hex"](column), kind, True)
-        if engine == "postgres":
-            return cls(call["encode"](call["convert_to"](column, "UTF8"), "hex"), kind, True)
-        return cls(column, kind, False)
+        code = exact_text(column) if compared else None
+        return cls(column, kind, False) if code is None else cls(code, kind, True)
 
     def values(self, codes: Sequence[Any]) -> list[Any]:
         """Return the values of codes that the engine has sent, as they are written; None for a missing one.
@@ -125,19 +95,6 @@ def _decoded(code: str) -> str:
     return bytes.fromhex(code).decode("utf-8", "surrogateescape")
 
 
-@cache
-def _engine_functions() -> dict[str, Any]:
-    """Declare functions of engines that Ibis has no name for."""
-    import ibis
-
-    declare, text, binary = ibis.udf.scalar.builtin, ibis.dtype("string"), ibis.dtype("binary")
-    return {
-        "hex": declare(lambda value: None, name="hex", signature=((text,), text)),
-        "convert_to": declare(lambda value, encoding: None, name="convert_to", signature=((text, text), binary)),
-        "encode": declare(lambda value, form: None, name="encode", signature=((binary, text), text)),
-    }
-
-
 @dataclass(frozen=True, slots=True, repr=False)
 class FitRows:
     """A table with the columns `label`, an exact code, and `score0`; and its size.
@@ -152,42 +109,51 @@ class FitRows:
     labels: PrivateLabels
     unfit: ScoreError | None
 
-    def positives(self, chunks: Iterable[Any]) -> NDArray[np.bool_]:
-        """Return where labels are positive. `chunks` are Arrow arrays with the codes of all rows or groups of rows."""
-        places, met = [np.empty(0, dtype=np.int64)], 0
-        for chunk in chunks:
-            encoded = chunk.dictionary_encode("encode")
-            values = self.label.values(encoded.dictionary.to_pylist())
-            self.labels.add(values)
-            places.append(met + encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64))
-            met += len(values)
+    def _positives(self, codes: Sequence[Any]) -> NDArray[np.bool_]:
+        """Return which of the codes, given in batches of the rows or each once, are of positive labels."""
+        self.labels.add(self.label.values(codes))
         decided = self.labels.decided()
         if self.unfit is not None:
             raise self.unfit
-        result: NDArray[np.bool_] = decided[np.concatenate(places)]
-        return result
+        return decided
 
     def grouped(self, key: Any, kind: type) -> tuple[NDArray[Any], CountArray, CountArray]:
         """Let the engine count rows by a key and by label; return the ascending keys, their positives and negatives."""
-        found = fetch(self.table.group_by(key=key, code=self.table.label).aggregate(size=self.table.count()))
-        positive, size = self.positives(found.column("code").chunks), array_of(found, "size", np.int64)
-        keys, place = np.unique(array_of(found, "key", kind), return_inverse=True)
+        found = self.table.group_by(key=key, code=self.table.label).aggregate(size=self.table.count())
+        columns = fetch_columns(found, {"key": kind, "code": object, "size": np.int64})
+        positive = self._positives(columns["code"].tolist())
+        key_of: NDArray[Any] = columns["key"].astype(kind)
+        keys, place = np.unique(key_of, return_inverse=True)
         counts = np.zeros((2, keys.size), dtype=np.int64)
-        np.add.at(counts, ((~positive).astype(np.int64), place), size)
+        np.add.at(counts, ((~positive).astype(np.int64), place), columns["size"])
         return keys, counts[0], counts[1]
 
     def streamed(self) -> tuple[NDArray[np.bool_], FloatArray]:
         """Read the label and the score of every row."""
-        scores: list[Any] = []
+        labels, scores = self._numbered() if isinstance(self.table, DuckTable) else self._from_arrow()
+        check_unchanged(labels.size == scores.size == self.rows)
+        return labels, scores
 
-        def codes() -> Iterator[Any]:
-            for batch in self.table.to_pyarrow_batches(chunk_size=_BATCH_ROWS):
-                scores.append(batch.column("score0"))
-                yield batch.column("label")
+    def _numbered(self) -> tuple[NDArray[np.bool_], FloatArray]:
+        """Let DuckDB number the distinct codes, and send the number of each row's code with its score."""
+        codes, placed = self.table.numbered("label", "place")
+        positive = self._positives(codes)
+        found = fetch_columns(placed, {"place": np.int64, "score0": np.float64})
+        result: NDArray[np.bool_] = positive[found["place"]]
+        return result, found["score0"]
 
-        labels = self.positives(codes())
-        check_unchanged(labels.size == self.rows)
-        return labels, np.concatenate([numbers(chunk) for chunk in scores])
+    def _from_arrow(self) -> tuple[NDArray[np.bool_], FloatArray]:
+        scores, places, met = [], [], 0
+        codes: list[Any] = []
+        for batch in self.table.to_pyarrow_batches(chunk_size=BATCH_ROWS):
+            scores.append(numbers(batch.column("score0")))
+            encoded = batch.column("label").dictionary_encode("encode")
+            codes.extend(encoded.dictionary.to_pylist())
+            places.append(met + encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64))
+            met = len(codes)
+        positive = self._positives(codes)
+        none = np.empty(0, dtype=np.int64)
+        return positive[np.concatenate([none, *places])], np.concatenate([none.astype(np.float64), *scores])
 
 
 def fit_rows(table: Any, *, label: str, score: str, positive: object, parse_text: bool) -> FitRows:
@@ -198,7 +164,7 @@ def fit_rows(table: Any, *, label: str, score: str, positive: object, parse_text
     number = _number(table[score], score, parse_text)
     exact = ExactColumn.of(table[label])
     coded = table.select(label=exact.code, score0=number)
-    if table.get_backend().name not in _KNOWN_ENGINES:
+    if engine_of(table) not in _KNOWN_ENGINES:
         coded = _brought_here(coded)
     # A type that the engine does not convert is refused here, whether or not there is a row.
     summary = _summary(coded)
@@ -208,14 +174,14 @@ def fit_rows(table: Any, *, label: str, score: str, positive: object, parse_text
     return FitRows(coded, summary["rows"], summary["distinct"], exact, labels, unfit)
 
 
-def _brought_here(rows: Any) -> Any:
+def _brought_here(rows: Any) -> DuckTable:
     """Read rows into DuckDB: their engine may group text by a collation that takes two labels for one.
 
     Such an engine may also have no test for infinite scores. Here codes are compared as they are.
     """
     connection = connect_duckdb()
-    connection.con.register("rows", rows.to_pyarrow())
-    return connection.table("rows")
+    connection.register("rows", rows.to_pyarrow())
+    return DuckTable(connection, "SELECT * FROM rows")
 
 
 def _as_written(positive: object, kind: Any) -> object:
@@ -243,14 +209,12 @@ def as_number(column: Any) -> Any:
 
 def _summary(scores: Any) -> dict[str, Any]:
     """Return the number of rows, of distinct scores, about, and of those that are no finite number."""
-    import ibis
-
     score = scores.score0
     bad = score.isnull() | score.isnan() | score.isinf()
-    counted = scores.aggregate(
-        rows=scores.count(), distinct=score.approx_nunique(), bad=bad.ifelse(1, ibis.literal(0)).sum()
+    (found,) = fetch_rows(
+        scores.aggregate(rows=scores.count(), distinct=score.approx_nunique(), bad=bad.ifelse(1, 0).sum())
     )
-    return dict(counted.to_pyarrow().to_pylist()[0])
+    return found
 
 
 def check_type(column: Any, *, text: bool = False) -> None:

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from confide.counts import ScoreCounts
 from confide.device import on_device, to_host
 from confide.errors import LabelError, ParameterError
+from confide.sources.engine_tables import fetch_rows, is_engine_table
 
 _LEAST_PERCENTAGE = 10.0  # scores that never exceed this are hardly percentages
 _LOOKED_AT = 10_000
@@ -105,13 +106,13 @@ def explaining_swaps(read: Callable[[], tuple[ArrayLike, ArrayLike]], advice: st
 def first_rows(table: Any, label: str, score: str) -> tuple[list[Any], list[Any]]:
     """Return the labels and scores of the first rows of a file, an Ibis table or a dataframe."""
     if isinstance(table, str | Path):
-        from confide.sources.files import open_file
+        from confide.sources.duckdb_files import open_file
 
         table = open_file(table)
-    if hasattr(table, "to_pyarrow_batches"):
+    if is_engine_table(table):
         both = {role: _readable(table[name]) for role, name in (("label", label), ("score", score))}
-        found = table.select(**both).limit(_LOOKED_AT).to_pyarrow()
-        return found.column("label").to_pylist(), found.column("score").to_pylist()
+        rows = fetch_rows(table.select(**both).limit(_LOOKED_AT))
+        return [row["label"] for row in rows], [row["score"] for row in rows]
     import narwhals as nw
 
     frame = nw.from_native(table).select(label, score).head(_LOOKED_AT).lazy().collect()

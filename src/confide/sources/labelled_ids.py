@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.errors import ColumnError, DataError, NoRowsError, ParameterError
+from confide.sources.engine_tables import value_batches
 from confide.sources.fit_rows import ExactColumn, check_type
 from confide.sources.labels import is_missing
 from confide.sources.private_labels import PrivateLabels
@@ -64,8 +65,8 @@ def _batches(file: Path, id_column: str, label: str) -> Iterator[tuple[list[Any]
         raise ColumnError(f"column {id_column!r} holds neither text nor whole numbers; name the column of ids")
     check_type(table[label])
     exact = ExactColumn.of(table[label], compared=False)
-    for batch in table.select(id=table[id_column], label=exact.code).to_pyarrow_batches(chunk_size=_BATCH_ROWS):
-        yield batch.column("id").to_pylist(), exact.values(batch.column("label").to_pylist())
+    for batch in value_batches(table.select(id=table[id_column], label=exact.code), _BATCH_ROWS):
+        yield batch["id"], exact.values(batch["label"])
 
 
 def _checked(value: object, column: str) -> str:

@@ -39,10 +39,12 @@ def statement_of(query: str, dialect: str) -> str:
     >>> statement_of("SELECT ';' AS a; -- done", "duckdb")
     "SELECT ';' AS a"
     """
+    text = query.removeprefix(_BYTE_ORDER_MARK).strip()
+    if dialect == Engine.DUCKDB:
+        return _duckdb_statement(text)
     import sqlglot
     from sqlglot.errors import TokenError
 
-    text = query.removeprefix(_BYTE_ORDER_MARK).strip()
     try:
         tokens = sqlglot.tokenize(text, read=dialect)
     except TokenError:
@@ -53,6 +55,20 @@ def statement_of(query: str, dialect: str) -> str:
             break
         end = token.start
     return text[:end].rstrip()
+
+
+def _duckdb_statement(text: str) -> str:
+    import duckdb
+
+    written = text.encode("utf-8", "surrogatepass")
+    end = len(written)
+    for start, kind in reversed(duckdb.tokenize(text)):  # places are those of bytes
+        if kind == duckdb.token_type.comment:
+            continue
+        if written[start : start + 1] != b";":
+            break
+        end = start
+    return written[:end].decode("utf-8", "surrogatepass").rstrip()
 
 
 _SECRETS = ("password", "sslpassword")

@@ -26,13 +26,14 @@ from confide.errors import (
 )
 from confide.sources.details import replaced_errors
 from confide.sources.digests import digest_of, duckdb_row_hashes
-from confide.sources.files import connect_duckdb
+from confide.sources.duckdb_files import connect_duckdb
+from confide.sources.duckdb_tables import DuckTable, quoted_name
 from confide.sources.locations import Engine, TableLocation, check_columns, statement_of, unused_name
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class OpenTable:
-    """A table of Ibis in an open snapshot, and a function that digests all its rows (see `row_digest`)."""
+    """A table of DuckDB or of Ibis in an open snapshot, and a function that digests all its rows (see `digest_of`)."""
 
     table: Any
     digest: Callable[[], bytes]
@@ -54,7 +55,7 @@ def open_table(location: TableLocation, *, private: bool = False) -> Iterator[Op
 
 @contextmanager
 def opened(source: Any, *, private: bool = False) -> Iterator[Any]:
-    """Return the Ibis table at a location until the block ends (see `open_table`); anything else as it is."""
+    """Return the table at a location until the block ends (see `open_table`); anything else as it is."""
     if not isinstance(source, TableLocation):
         yield source
         return
@@ -70,12 +71,11 @@ def is_view(table: Any, location: TableLocation) -> bool:
     """
     if location.query is not None or location.engine is Engine.SPARK:
         return False
-    backend = table.get_backend()
     if location.engine is Engine.POSTGRESQL:
         from confide.sources.postgresql_tables import names_view
 
-        return names_view(backend.con, location)
-    return not _duckdb_has(backend.con, "table", location)
+        return names_view(table.get_backend().con, location)
+    return not _duckdb_has(table.connection, "table", location)
 
 
 @contextmanager
@@ -83,7 +83,7 @@ def _postgresql(location: TableLocation) -> Iterator[OpenTable]:
     try:
         from confide.sources.postgresql_tables import open_postgresql
     except ModuleNotFoundError:
-        raise UsageError("tables in PostgreSQL need its driver: pip install 'confide[postgres]'") from None
+        raise UsageError("tables in PostgreSQL need its driver and Ibis: pip install 'confide[databases]'") from None
     with open_postgresql(location) as (table, digest):
         yield OpenTable(table, digest)
 
@@ -107,12 +107,12 @@ def _duckdb(location: TableLocation, private: bool) -> Iterator[OpenTable]:
     try:
         table, columns = _duckdb_table(connection, location, view)
         try:
-            yield OpenTable(table, lambda: digest_of(table.schema(), duckdb_row_hashes(connection.con, view, columns)))
+            yield OpenTable(table, lambda: digest_of(table.schema(), duckdb_row_hashes(connection, view, columns)))
         except duckdb.Error:
             with replaced_errors(ours):
                 raise
     finally:
-        connection.disconnect()
+        connection.close()
 
 
 def _duckdb_connection(location: TableLocation, private: bool) -> Any:
@@ -128,13 +128,13 @@ def _duckdb_connection(location: TableLocation, private: bool) -> Any:
 
     with replaced_errors(ours):
         connection = connect_duckdb(file)
-        connection.raw_sql("SET autoinstall_known_extensions = false")
+        connection.execute("SET autoinstall_known_extensions = false")
         if private:
-            connection.raw_sql("SET enable_external_access = false")
+            connection.execute("SET enable_external_access = false")
     return connection
 
 
-def _duckdb_has(cursor: Any, kind: str, location: TableLocation) -> bool:
+def _duckdb_has(connection: Any, kind: str, location: TableLocation) -> bool:
     """Return whether the database itself has a table, or a view, of this name.
 
     As in DuckDB, what stands before the point is a schema, or the database if there is no such schema.
@@ -142,16 +142,16 @@ def _duckdb_has(cursor: Any, kind: str, location: TableLocation) -> bool:
     *schema, name = location.table
     where = f"FROM duckdb_{kind}s() WHERE database_name = current_database() AND NOT internal AND NOT temporary"
     schemas = "SELECT lower(schema_name) FROM duckdb_schemas() WHERE database_name = current_database()"
-    (database,) = cursor.execute("SELECT lower(current_database())").fetchone()
+    (database,) = connection.execute("SELECT lower(current_database())").fetchone()
     inside = schema[0].lower() if schema else "main"
-    if inside == database and (inside,) not in cursor.execute(schemas).fetchall():
+    if inside == database and (inside,) not in connection.execute(schemas).fetchall():
         inside = "main"
     found = f"SELECT count(*) {where} AND lower(schema_name) = ? AND lower({kind}_name) = lower(?)"
-    (count,) = cursor.execute(found, [inside, name]).fetchone()
+    (count,) = connection.execute(found, [inside, name]).fetchone()
     return bool(count)
 
 
-def _duckdb_table(connection: Any, location: TableLocation, view: str) -> tuple[Any, list[str]]:
+def _duckdb_table(connection: Any, location: TableLocation, view: str) -> tuple[DuckTable, list[str]]:
     """Make a view of the table or the query, with texts that are compared byte by byte."""
 
     import duckdb
@@ -171,31 +171,32 @@ def _duckdb_table(connection: Any, location: TableLocation, view: str) -> tuple[
         )
 
     with replaced_errors(ours):
-        cursor = connection.con
-        if location.query is None and not any(_duckdb_has(cursor, kind, location) for kind in ("table", "view")):
-            raise _no_table(cursor, location)
-        named = f"FROM {'.'.join(map(_quoted, location.table))}"
+        if location.query is None and not any(_duckdb_has(connection, kind, location) for kind in ("table", "view")):
+            raise _no_table(connection, location)
+        named = f"FROM {'.'.join(map(quoted_name, location.table))}"
         base = named if location.query is None else statement_of(location.query, "duckdb")
         inner = f"({base}\n) AS base"
-        if len(cursor.extract_statements(f"SELECT * FROM {inner}")) != 1:  # noqa: S608 - the data holder's query
+        if len(connection.extract_statements(f"SELECT * FROM {inner}")) != 1:  # noqa: S608 - the data holder's query
             raise ParameterError("the query must be one SELECT statement; put others into files of their own")
-        found = cursor.execute(f"DESCRIBE SELECT * FROM {inner}").fetchall()  # noqa: S608 - the data holder's query
+        found = connection.execute(f"DESCRIBE SELECT * FROM {inner}").fetchall()  # noqa: S608 - the data holder's query
         columns = [str(name) for name, *_ in found]
         check_columns(columns)
         texts = {name for name, kind, *_ in found if kind == "VARCHAR" or kind.startswith("ENUM")}
         chosen = [
-            f'CAST({_quoted(name)} AS VARCHAR) COLLATE "binary" AS {_quoted(name)}' if name in texts else _quoted(name)
+            f'CAST({quoted_name(name)} AS VARCHAR) COLLATE "binary" AS {quoted_name(name)}'
+            if name in texts
+            else quoted_name(name)
             for name in columns
         ]
-        cursor.execute(f"CREATE TEMP VIEW {view} AS SELECT {', '.join(chosen)} FROM {inner}")  # noqa: S608
-        return connection.table(view), columns
+        connection.execute(f"CREATE TEMP VIEW {view} AS SELECT {', '.join(chosen)} FROM {inner}")  # noqa: S608
+        return DuckTable(connection, f"SELECT * FROM {view}"), columns  # noqa: S608  # our own name
 
 
-def _no_table(cursor: Any, location: TableLocation) -> UsageError:
+def _no_table(connection: Any, location: TableLocation) -> UsageError:
     known = [
         name
         for kind in ("table", "view")
-        for (name,) in cursor.execute(f"SELECT {kind}_name FROM duckdb_{kind}s() WHERE NOT internal").fetchall()  # noqa: S608
+        for (name,) in connection.execute(f"SELECT {kind}_name FROM duckdb_{kind}s() WHERE NOT internal").fetchall()  # noqa: S608
     ]
     asked = ".".join(location.table)
     if asked in known:
@@ -203,7 +204,3 @@ def _no_table(cursor: Any, location: TableLocation) -> UsageError:
     else:
         hint = did_you_mean(location.table[-1], known).rstrip() or "Check the name, and the schema before it"
     return UsageError(f"there is no table {asked!r} in {location.place}. {hint}")
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

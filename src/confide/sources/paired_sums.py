@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.sources.fit_rows import check_unchanged, fetch
-from confide.sources.score_cells import MOST_ROWS, Cells, find_cells, locate, small_table
+from confide.sources.engine_tables import check_unchanged, fetch_rows, running, small_table, within_groups
+from confide.sources.score_cells import MOST_ROWS, Cells, find_cells, locate
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -52,7 +52,7 @@ def sum_placements(rows: Any, ends: Sequence[tuple[float, float]], size: int) ->
         chosen = placed.label == label
         sums[f"{name}_rows"] = placed.count(where=chosen)
         sums |= digits.sums(placed, models, name, chosen)
-    (found,) = fetch(placed.aggregate(**sums)).to_pylist()
+    (found,) = fetch_rows(placed.aggregate(**sums))
     check_unchanged(int(found["ours_rows"]) + int(found["theirs_rows"]) == size)
     return PlacementSums(*(digits.put_together(found, models, name) for name in ("ours", "theirs")))
 
@@ -79,22 +79,19 @@ def _with_lines(located: Any, cells: Cells, chosen: NDArray[np.bool_]) -> Any:
         "ours_here": cells.positives,
         "theirs_here": cells.negatives,
     }
-    lines = small_table({name: values[chosen] for name, values in columns.items()})
+    lines = small_table(located, {name: values[chosen] for name, values in columns.items()})
     return located.join(lines, [("cell", "of_cell")], how="inner").drop("of_cell")
 
 
 def _ranked(located: Any, cells: Cells, chosen: NDArray[np.bool_], model: int) -> Any:
-    import ibis
-
     rows = _with_lines(located, cells, chosen)
-    through = ibis.range_window(group_by=rows.cell, order_by=rows.score, preceding=None, following=0)
-    tied = ibis.window(group_by=[rows.cell, rows.score])
+    tied = [rows.cell, rows.score]
     # A window over rows with equal scores takes them together: all of them are counted.
     counted = rows.mutate(
-        ours=rows.label.sum().over(through).cast("int64"),
-        reached=rows.count().over(through),
-        ours_tied=rows.label.sum().over(tied).cast("int64"),
-        rows_tied=rows.count().over(tied),
+        ours=running(rows.label.sum(), rows.cell, rows.score).cast("int64"),
+        reached=running(rows.count(), rows.cell, rows.score),
+        ours_tied=within_groups(rows.label.sum(), tied).cast("int64"),
+        rows_tied=within_groups(rows.count(), tied),
     )
     below = 2 * (counted.lower + counted.reached - counted.ours) - (counted.rows_tied - counted.ours_tied)
     above = 2 * (counted.upper - counted.ours) + counted.ours_tied

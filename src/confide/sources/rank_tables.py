@@ -28,14 +28,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.counts import CountArray, FloatArray, ScoreCounts
-from confide.kernels.range_sums import RangeSums, RangeTotal, about_mean
-from confide.kernels.rows import count_rows, sum_parts
+from confide.kernels import compiler_installed
+from confide.kernels.range_sums import RangeSums, RangeTotal, about_mean, sum_range_counts
 from confide.kernels.sums import RankSums
-from confide.kernels.threads import Labels, Scores
+from confide.sources.arrays import count_checked
 from confide.sources.device_rows import CURVE_ERROR, MOST_SCORES
-from confide.sources.fit_rows import array_of, check_unchanged, fetch, numbers
+from confide.sources.engine_tables import check_unchanged, column_batches, fetch_columns, is_local, number, small_table
 from confide.sources.rows import Missing, MissingScores, RowColumns, Rows
-from confide.sources.score_cells import Cells, find_cells, locate, number, small_table
+from confide.sources.score_cells import Cells, find_cells, locate
 from confide.sources.tables import (
     STREAMED_ROWS,
     CheckedTable,
@@ -65,7 +65,7 @@ def sum_in_engine(rows: Any, ends: tuple[float, float], size: int) -> RankSums:
     cells = find_cells(rows, *ends, size)
     n, m = int(cells.positives.sum()), int(cells.negatives.sum())
     ranked = _ranked(rows, cells, ~cells.single & (cells.positives > 0))
-    found = _by_cell(fetch(ranked.group_by("cell").aggregate(**_sums(ranked))))
+    found = _by_cell(fetch_columns(ranked.group_by("cell").aggregate(**_sums(ranked)), _SUMS))
     return _added(cells, found, n, m)
 
 
@@ -83,7 +83,7 @@ def rank_in_engine(
     keys = _point_keys(ranked, point_rows(n, error), point_rows(m, error), thresholds)
     gap = ranked.score - ranked.start
     # How far a score lies into its cell; engines may refuse to divide the least numbers.
-    share = (gap < ranked.least).ifelse(number(0.0), gap / ranked.width)
+    share = (gap < ranked.least).ifelse(number(rows, 0.0), gap / ranked.width)
     pointed = ranked.mutate(share=share, **keys)
     grouped = pointed.group_by("cell", *keys).aggregate(
         low=pointed.score.min(),
@@ -93,7 +93,7 @@ def rank_in_engine(
         shares=(pointed.share * pointed.size).sum(),
         **_sums(pointed),
     )
-    found = fetch(grouped)
+    found = fetch_columns(grouped, _SUMS | _POINTS)
     return RankedTable(_added(cells, _by_cell(found), n, m), _curve_counts(cells, found), error)
 
 
@@ -107,7 +107,7 @@ def _ranked(rows: Any, cells: Cells, chosen: NDArray[np.bool_]) -> Any:
 
     located = locate(rows, cells.steps)
     if not chosen.all():
-        kept = small_table({"kept": cells.ids[chosen]})
+        kept = small_table(rows, {"kept": cells.ids[chosen]})
         located = located.join(kept, [("cell", "kept")], how="inner").drop("kept")
     window = ibis.window(group_by=located.cell, order_by=located.score, preceding=None, following=0)
     placed = located.mutate(through=located.label.sum().over(window), reached=located.count().over(window))
@@ -116,7 +116,7 @@ def _ranked(rows: Any, cells: Cells, chosen: NDArray[np.bool_]) -> Any:
     )
     whole = ("positives", "size", "through", "reached")  # some engines' sums have wider types
     grouped = grouped.mutate(**{name: grouped[name].cast("int64") for name in whole})
-    lines = small_table(_cell_lines(cells, chosen))
+    lines = small_table(rows, _cell_lines(cells, chosen))
     joined = grouped.join(lines, [("cell", "of_cell")], how="inner").drop("of_cell")
     return joined.mutate(
         negatives=joined.size - joined.positives,
@@ -159,13 +159,13 @@ def _sums(ranked: Any) -> dict[str, Any]:
 
 
 _WHOLE = ("ours", "theirs", "wins", "squares", "under_squares")
+_SUMS: dict[str, type] = {"cell": np.int64, **dict.fromkeys(_WHOLE, np.int64), "precision": np.float64}
+_POINTS: dict[str, type] = dict.fromkeys(("low", "high", "start", "width", "shares"), np.float64)
 
 
-def _by_cell(found: Any) -> dict[int, tuple[int, int, int, int, int, float]]:
+def _by_cell(found: dict[str, NDArray[Any]]) -> dict[int, tuple[int, int, int, int, int, float]]:
     """Add up the sums of each cell, in whole numbers of any size."""
-    columns = [array_of(found, "cell", np.int64).tolist()]
-    columns += [array_of(found, name, np.int64).tolist() for name in _WHOLE]
-    columns.append(array_of(found, "precision", np.float64).tolist())
+    columns = [found[name].tolist() for name in _SUMS]
     total: dict[int, tuple[int, int, int, int, int, float]] = {}
     for cell, *sums in zip(*columns, strict=True):
         before = total.get(cell, (0, 0, 0, 0, 0, 0.0))
@@ -218,7 +218,7 @@ def _point_keys(ranked: Any, ours: int, theirs: int, thresholds: Sequence[float]
     apart = (_block(first_ours + ranked.positives - 1, ours) > block_ours) | (
         _block(first_theirs + ranked.negatives - 1, theirs) > block_theirs
     )
-    sides = [(ranked.score >= number(threshold)).ifelse(1, 0) for threshold in sorted(set(thresholds))]
+    sides = [(ranked.score >= number(ranked, threshold)).ifelse(1, 0) for threshold in sorted(set(thresholds))]
     side = sum(sides, ibis.literal(0, type="int64"))
     return {"block_ours": block_ours, "block_theirs": block_theirs, "apart": apart.ifelse(1, 0), "side": side}
 
@@ -228,15 +228,12 @@ def _block(place: Any, size: int) -> Any:
 
     The quotient of whole numbers below 2^53 is never rounded up to a whole number that it does not reach.
     """
-    return (place.cast("float64") / number(size)).floor().cast("int64")
+    return (place.cast("float64") / number(place, size)).floor().cast("int64")
 
 
-def _curve_counts(cells: Cells, found: Any) -> ScoreCounts:
+def _curve_counts(cells: Cells, found: dict[str, NDArray[Any]]) -> ScoreCounts:
     """Return the counts at the mean score of each point of a curve."""
-    low, high, start, width, shares = (
-        array_of(found, name, np.float64) for name in ("low", "high", "start", "width", "shares")
-    )
-    ours, theirs = (array_of(found, name, np.int64) for name in ("ours", "theirs"))
+    low, high, start, width, shares, ours, theirs = (found[name] for name in (*_POINTS, "ours", "theirs"))
     means = np.clip(start + width * (shares / (ours + theirs)), low, high)
     single = cells.single
     means = np.concatenate([means, cells.low[single]])
@@ -251,10 +248,9 @@ MOST_ROWS = 1 << 27
 
 _RANGE_ROWS = 1 << 26  # of larger tables, beside what the engine needs to filter them
 _MOST_COUNTED = 1 << 23  # counts of distinct scores take three times the memory of rows
-_BATCH_ROWS = 1 << 20
 _PART_ROWS = 1 << 23
 
-Parts = list[tuple[Labels, Scores]]
+Parts = list[tuple[NDArray[np.uint8], FloatArray]]
 """Labels and scores of rows, some millions at a time."""
 
 Counted = tuple[FloatArray, CountArray, CountArray]
@@ -315,7 +311,9 @@ def rank_streamed(
             continue
         labels, scores = (np.concatenate(column) for column in zip(*_read(rows, part), strict=True))
         _add_rows(total, part, [(labels, scores)])
-        points.append(thin_counts(count_rows(labels, scores), before, steps, thresholds))
+        counts = count_checked(labels.view(np.bool_), scores)
+        counted = counts.scores, counts.positives, counts.negatives
+        points.append(thin_counts(counted, before, steps, thresholds))
     scores, ours, theirs = (np.concatenate(parts) for parts in zip(*points, strict=True))
     return RankedTable(total.sums(), ScoreCounts(scores, ours, theirs), error)
 
@@ -371,7 +369,7 @@ def _range(cells: Cells, first: int, last: int) -> _Range:
 
 def _sum_all(rows: Any, size: int) -> RankSums:
     """Return the rank sums of all rows at once."""
-    sums = sum_parts(_read_parts(rows, size))
+    sums = _sums_of(_read_parts(rows, size))
     total = RangeTotal(sums.positives, sums.negatives)
     total.add(sums)
     return total.sums()
@@ -380,14 +378,28 @@ def _sum_all(rows: Any, size: int) -> RankSums:
 def _add_rows(total: RangeTotal, part: _Range, rows: Parts) -> None:
     """Add the sums of a range, whose rows are given and let go."""
     above = total.n - total.positives - part.positives, total.m - total.negatives - part.negatives
-    sums = sum_parts(rows, above=above)
+    sums = _sums_of(rows, above)
     check_unchanged((sums.positives, sums.negatives) == part.classes)
     total.add(sums)
 
 
+def _sums_of(rows: Parts, above: tuple[int, int] = (0, 0)) -> RangeSums:
+    """Return the sums of rows, whose list is emptied."""
+    if compiler_installed():
+        from confide.kernels.rows import sum_parts  # loads numba
+
+        return sum_parts(rows, above=above)
+    labels, scores = (np.concatenate(column) for column in zip(*rows, strict=True))
+    rows.clear()
+    counts = count_checked(labels.view(np.bool_), scores)
+    return sum_range_counts(counts.positives, counts.negatives, above)
+
+
 def _read(rows: Any, part: _Range) -> Parts:
     """Read the rows of a range."""
-    return _read_parts(rows.filter(rows.score >= number(part.low), rows.score <= number(part.high)), part.size)
+    return _read_parts(
+        rows.filter(rows.score >= number(rows, part.low), rows.score <= number(rows, part.high)), part.size
+    )
 
 
 def _read_parts(rows: Any, size: int) -> Parts:
@@ -395,13 +407,14 @@ def _read_parts(rows: Any, size: int) -> Parts:
     edges = [*range(0, size, _PART_ROWS), size]
     parts = [(np.empty(last - first, np.uint8), np.empty(last - first)) for first, last in pairwise(edges)]
     filled = 0
-    for batch in rows.mutate(label=rows.label.cast("uint8")).to_pyarrow_batches(chunk_size=_BATCH_ROWS):
-        columns = numbers(batch.column("label")), numbers(batch.column("score"))
-        check_unchanged(filled + batch.num_rows <= size)
+    for batch in column_batches(rows.mutate(label=rows.label.cast("uint8"))):
+        columns = batch["label"], batch["score"]
+        length = columns[0].size
+        check_unchanged(filled + length <= size)
         taken = 0
-        while taken < batch.num_rows:
+        while taken < length:
             part, place = divmod(filled, _PART_ROWS)
-            count = min(batch.num_rows - taken, _PART_ROWS - place)
+            count = min(length - taken, _PART_ROWS - place)
             for target, column in zip(parts[part], columns, strict=True):
                 target[place : place + count] = column[taken : taken + count]
             filled += count
@@ -433,7 +446,7 @@ def rank_table(
     with discreet(table):
         held = as_table(table, columns=columns.names)
         checked = look(held, columns, positive=positive, missing=missing)
-        local = _is_local(held)
+        local = is_local(held)
         few = checked.distinct <= MOST_SCORES or (local and checked.rows <= STREAMED_ROWS)
         if few or columns.weight is not None:
             return count_looked(checked, columns, in_engine=not local and columns.weight is None)
@@ -450,7 +463,7 @@ def table_sums(table: Any, *, label: str, score: str, positive: object = None) -
         columns = RowColumns(label=label, scores=(score,))
         held = as_table(table, columns=columns.names)
         checked = look(held, columns, positive=positive, distinct=False)
-        local = _is_local(held)
+        local = is_local(held)
         rows = _score_rows(checked, 0, local=local)
         add = sum_streamed if local else sum_in_engine
         return add(rows, checked.ends[0], checked.rows)
@@ -462,7 +475,7 @@ def table_placements(table: Any, *, label: str, scores: Sequence[str], positive:
         columns = RowColumns(label=label, scores=tuple(scores))
         held = as_table(table, columns=columns.names)
         checked = look(held, columns, positive=positive, distinct=False)
-        if _is_local(held) and checked.rows <= STREAMED_ROWS:
+        if is_local(held) and checked.rows <= STREAMED_ROWS:
             return stream(checked, columns)
         from confide.sources.paired_sums import sum_placements
 
@@ -474,8 +487,3 @@ def _score_rows(checked: CheckedTable, place: int, *, local: bool) -> Any:
     """Return a table with the columns `label` and `score`; the kernels take minus zero for zero themselves."""
     score = checked.table[f"score{place}"]
     return checked.table.select("label", score=score if local else score + 0.0)
-
-
-def _is_local(table: Any) -> bool:
-    """Return whether the engine of a table is in this process."""
-    return bool(table.get_backend().name == "duckdb")

@@ -20,7 +20,7 @@ binary digits of a score, which has 53. A dozen steps are enough for any rows.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.counts import CountArray, FloatArray
-from confide.sources.fit_rows import array_of, fetch
+from confide.sources.engine_tables import fetch_columns, least, number, small_table, whole
 
 MOST_ROWS = 1 << 20
 """Rows of a cell, unless it is a single score. Sums of squares of their ranks fit 64 bits (see `rank_tables`)."""
@@ -118,10 +118,10 @@ def locate(rows: Any, steps: Sequence[Step], *, only_divided: bool = False) -> A
     With `only_divided` rows that an earlier step has brought to their cell are left out.
     """
     first, *others = steps
-    line = {name: _literal(values[0]) for name, values in first.items()}
+    line = {name: _literal(rows, values[0]) for name, values in first.items()}
     located = rows.mutate(cell=_part(rows.score, line, first["way"]))
     for step in others:
-        lines = small_table({f"step_{name}": values for name, values in step.items()})
+        lines = small_table(rows, {f"step_{name}": values for name, values in step.items()})
         how = "inner" if only_divided else "left"
         joined = located.join(lines, [("cell", "step_cell")], how=how)
         part = _part(joined.score, {name: joined[f"step_{name}"] for name in step}, step["way"])
@@ -130,34 +130,16 @@ def locate(rows: Any, steps: Sequence[Step], *, only_divided: bool = False) -> A
     return located
 
 
-def small_table(columns: Mapping[str, NDArray[Any]]) -> Any:
-    """Return a table in memory that an engine takes along with a query."""
-    import ibis
-    import pyarrow as pa
-
-    return ibis.memtable(pa.table(dict(columns)))
-
-
-def number(value: float) -> Any:
-    """Return a float64 for an engine as text that it reads: a literal may be rounded on its way."""
-    import ibis
-
-    return ibis.literal(repr(float(value))).cast("float64")
-
-
-def _literal(value: Any) -> Any:
-    import ibis
-
-    return number(value) if isinstance(value, float) else ibis.literal(int(value), type="int64")
+def _literal(like: Any, value: Any) -> Any:
+    return number(like, value) if isinstance(value, float) else whole(like, value)
 
 
 def _counted(located: Any) -> dict[str, NDArray[Any]]:
     grouped = located.group_by("cell").aggregate(
         low=located.score.min(), high=located.score.max(), positives=located.label.sum(), rows=located.count()
     )
-    result = fetch(grouped)
     kinds = {"cell": np.int64, "low": np.float64, "high": np.float64, "positives": np.int64, "rows": np.int64}
-    return {name: array_of(result, name, kind) for name, kind in kinds.items()}
+    return fetch_columns(grouped, kinds)
 
 
 def _step(cells: Any, low: Any, high: Any, parts: Any, *, first: int) -> Step:
@@ -193,8 +175,6 @@ def _way(low: float, high: float, *, first: bool) -> Division:
 
 def _part(score: Any, line: dict[str, Any], ways: NDArray[Any]) -> Any:
     """Return the identity of the part of a cell that holds a score; `line` is the cell's line in the step's table."""
-    import ibis
-
     present = set(ways.tolist())
     value = score
     if Division.ROOT in present:
@@ -203,7 +183,7 @@ def _part(score: Any, line: dict[str, Any], ways: NDArray[Any]) -> Any:
     gap = value - line["start"]
     # Numbers so small that engines may refuse to divide them are in the first part in any case.
     divided = (gap / line["width"] * line["parts"]).floor().cast("int64")
-    part = (gap < line["least"]).ifelse(ibis.literal(0, type="int64"), ibis.least(divided, line["parts"] - 1))
+    part = (gap < line["least"]).ifelse(whole(score, 0), least(divided, line["parts"] - 1))
     if Division.SIGN in present:
         side = (score < 0.0).ifelse(0, (score > 0.0).ifelse(2, 1)).cast("int64")
         part = side if present == {Division.SIGN} else (line["way"] == int(Division.SIGN)).ifelse(side, part)

@@ -6,9 +6,7 @@ import csv
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from numpy.typing import ArrayLike
 
@@ -16,7 +14,8 @@ from confide.counts import FloatArray
 from confide.errors import DataError, ParameterError, UsageError
 from confide.files import replacement
 from confide.sources.arrays import checked_scores
-from confide.sources.files import open_file
+from confide.sources.duckdb_files import open_file
+from confide.sources.duckdb_tables import DuckTable, quoted_name, quoted_text
 from confide.sources.tables import discreet
 
 _WRITTEN = (".csv", ".parquet", ".pq")
@@ -35,7 +34,8 @@ def write_with_scores(source: str | Path, destination: str | Path, score_name: s
     with discreet(source):
         table = open_file(source, as_written=tabular)
         check_score_name(score_name, list(table.columns))
-        if table.count().to_pyarrow().as_py() != score.size:
+        (counted,) = table.aggregate(rows=table.count()).rows()
+        if counted["rows"] != score.size:
             raise DataError("rows and scores differ in number; check that the file did not change, then try again")
         with _whole(new) as unfinished:
             (_write_csv if tabular else _write_parquet)(table, unfinished, score_name, score)
@@ -61,35 +61,32 @@ def check_score_name(score_name: str, columns: list[str]) -> None:
         raise ParameterError(f"there is a column {score_name!r} already; give the scores another name")
 
 
-def _write_csv(table: Any, path: Path, score_name: str, scores: FloatArray) -> None:
+def _write_csv(table: DuckTable, path: Path, score_name: str, scores: FloatArray) -> None:
     texts = table.select(**{name: table[name].cast("string") for name in table.columns})
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([*table.columns, score_name])
-        for batch, part in _scored(texts, scores):
-            columns = [column.to_pylist() for column in batch.columns]
+        filled = 0
+        for batch in texts.value_batches(_BATCH_ROWS):
+            columns = list(batch.values())
+            part = scores[filled : filled + len(columns[0])]
             writer.writerows(zip(*columns, map(repr, part.tolist()), strict=True))
+            filled += part.size
+        _check_all(filled, scores)
 
 
-def _write_parquet(table: Any, path: Path, score_name: str, scores: FloatArray) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    score = pa.field(score_name, pa.float64())
-    batches = _scored(table, scores)
-    first, part = next(batches, (pa.RecordBatch.from_pylist([], table.schema().to_pyarrow()), scores))
-    with pq.ParquetWriter(path, first.schema.append(score)) as writer:
-        for batch, values in chain([(first, part)], batches):
-            writer.write_batch(batch.append_column(score, pa.array(values)))
+def _write_parquet(table: DuckTable, path: Path, score_name: str, scores: FloatArray) -> None:
+    con = table.connection
+    con.register("confide_scores", {"score": scores})
+    (counted,) = con.execute(f"SELECT count(*) FROM ({table.query})").fetchone()  # noqa: S608  # our own SQL
+    _check_all(counted, scores)
+    joined = f"({table.query}) AS t POSITIONAL JOIN confide_scores AS s"
+    scored = f"SELECT t.*, s.score AS {quoted_name(score_name)} FROM {joined}"  # noqa: S608  # our own SQL
+    con.execute(f"COPY ({scored}) TO {quoted_text(str(path))} (FORMAT parquet, USE_TMP_FILE false)")
 
 
-def _scored(table: Any, scores: FloatArray) -> Iterator[tuple[Any, FloatArray]]:
-    """Yield batches of rows, each with its scores."""
-    filled = 0
-    for batch in table.to_pyarrow_batches(chunk_size=_BATCH_ROWS):
-        yield batch, scores[filled : filled + batch.num_rows]
-        filled += batch.num_rows
-    if filled != scores.size:
+def _check_all(rows: int, scores: FloatArray) -> None:
+    if rows != scores.size:
         raise DataError("the file changed while it was read; try again when nobody writes to it")
 
 

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -31,25 +32,28 @@ from confide.errors import (
     ParameterError,
     ScoreError,
     UnreadableError,
+    UsageError,
     WeightError,
 )
 from confide.sources.arrays import count_checked, refuse_private_weights
 from confide.sources.details import detail, first_error, replaced_errors
-from confide.sources.fit_rows import (
-    ExactColumn,
-    array_of,
-    as_number,
-    check_type,
+from confide.sources.duckdb_tables import DuckTable
+from confide.sources.engine_tables import (
     check_unchanged,
-    fetch,
-    fit_rows,
-    numbers,
+    column_batches,
+    equals,
+    fetch_columns,
+    fetch_rows,
+    is_engine_table,
+    number,
+    whole,
 )
+from confide.sources.fit_rows import ExactColumn, as_number, check_type, fit_rows
 from confide.sources.labels import positive_value
 from confide.sources.rows import Grouping, Missing, MissingScores, RowColumns, Rows, member_codes, name_groups
-from confide.sources.score_cells import number
 
 _NAN = "NaN"
+_UNPRINTED = ("is_uuid", "is_unknown", "is_inet", "is_macaddr", "is_geospatial")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -79,7 +83,6 @@ def look(
 
     Unless `distinct`, distinct scores are not counted, and their number is that of rows.
     """
-
     scores, weight = columns.scores, columns.weight or columns.survey_weight
     ColumnError.require(columns.names, list(table.columns))
     _check_types(table, columns)
@@ -91,7 +94,7 @@ def look(
     summary = _summary(read, len(scores), weight is not None, distinct)
     _refuse_bad(summary, scores, weight)
     ends = tuple((summary[f"low{i}"], summary[f"high{i}"]) for i in range(len(scores)))
-    ours = _equals(read.label, chosen)
+    ours = equals(read.label, chosen)
     whole = weight is None or table[weight].type().is_integer()
     coded = read.mutate(
         label=ours.ifelse(1, 0), **({"weight": read.weight.cast("int64")} if weight is not None and whole else {})
@@ -105,7 +108,7 @@ def _check_types(table: Any, columns: RowColumns) -> None:
     weight = columns.weight or columns.survey_weight
     for name, error in [*((s, ScoreError) for s in columns.scores), *([(weight, WeightError)] if weight else [])]:
         if not table[name].type().is_numeric() and not table[name].type().is_boolean():
-            if table[name].type().is_string() and not fetch(table.select(name).limit(1)).num_rows:
+            if table[name].type().is_string() and not fetch_rows(table.select(name).limit(1)):
                 raise _no_rows()  # every column of a file without rows is text
             raise error(
                 f"column {name!r} does not hold numbers alone; check that it is the right column, that missing values "
@@ -135,20 +138,18 @@ def _as_printed(column: Any) -> Any:
     kind = column.type()
     if kind.is_decimal():
         return column.cast("string").nullif(_NAN)
-    if kind.is_uuid() or kind.is_unknown() or kind.is_inet() or kind.is_macaddr() or kind.is_geospatial():
+    if any(getattr(kind, unprinted, bool)() for unprinted in _UNPRINTED):
         return column.cast("string")
     return column
 
 
 def _without_missing(table: Any, scores: Sequence[str]) -> tuple[Any, MissingScores]:
     """Leave out the rows in which any score is null or NaN, and count them."""
-    import ibis
-
     absent = [table[f"score{i}"].isnull() | table[f"score{i}"].isnan() for i in range(len(scores))]
     anywhere = functools.reduce(operator.or_, absent)
-    tally = {f"absent{i}": mask.ifelse(1, ibis.literal(0)).sum() for i, mask in enumerate(absent)}
-    counted = table.aggregate(rows=anywhere.ifelse(1, ibis.literal(0)).sum(), all=table.count(), **tally)
-    found = fetch(counted).to_pylist()[0]
+    tally = {f"absent{i}": mask.ifelse(1, 0).sum() for i, mask in enumerate(absent)}
+    counted = table.aggregate(rows=anywhere.ifelse(1, 0).sum(), all=table.count(), **tally)
+    (found,) = fetch_rows(counted)
     if not found["all"]:
         raise _no_rows()
     if found["rows"] == found["all"]:
@@ -159,7 +160,7 @@ def _without_missing(table: Any, scores: Sequence[str]) -> tuple[Any, MissingSco
 
 def _positive_label(table: Any, positive: object, label: ExactColumn) -> Any:
     """Return the code of the positive label."""
-    found = fetch(table.select("label").distinct().limit(4)).column("label").to_pylist()
+    found = [row["label"] for row in fetch_rows(table.select("label").distinct().limit(4))]
     if not found:
         raise _no_rows()
     values = label.values(found)
@@ -168,36 +169,23 @@ def _positive_label(table: Any, positive: object, label: ExactColumn) -> Any:
     return found[values.index(positive_value(values, positive))]
 
 
-def _equals(code: Any, chosen: Any) -> Any:
-    """Return where a label has a code; engines would round a literal with a point."""
-    import ibis
-
-    kind = code.type()
-    if kind.is_floating():
-        return code.cast("float64") == number(chosen)
-    return code == ibis.literal(chosen, type=kind)
-
-
 def _summary(table: Any, scores: int, weighted: bool, distinct: bool) -> dict[str, Any]:
-    import ibis
-
-    zero = ibis.literal(0)
     aggregates: dict[str, Any] = {"rows": table.count()}
     aggregates["distinct"] = table.score0.approx_nunique() if distinct else table.count()
     for i in range(scores):
         column = table[f"score{i}"]
         bad = column.isnull() | column.isnan() | column.isinf()
-        aggregates[f"bad{i}"] = bad.ifelse(1, zero).sum()
+        aggregates[f"bad{i}"] = bad.ifelse(1, 0).sum()
         aggregates |= {f"low{i}": column.min(), f"high{i}": column.max()}
     if weighted:
         column, whole = table.weight, table.weight.type().is_integer()
         bad = column.isnull() if whole else column.isnull() | column.isnan() | column.isinf()
-        aggregates["bad_weight"] = bad.ifelse(1, zero).sum()
+        aggregates["bad_weight"] = bad.ifelse(1, 0).sum()
         aggregates["least_weight"] = column.min()
         if whole:
             aggregates["whole_sum"] = column.cast("float64").sum()
-    row = fetch(table.aggregate(**aggregates)).to_pylist()[0]
-    return dict(row)
+    (row,) = fetch_rows(table.aggregate(**aggregates))
+    return row
 
 
 def _refuse_bad(summary: dict[str, Any], scores: Sequence[str], weight: str | None) -> None:
@@ -224,7 +212,6 @@ def _no_rows() -> DataError:
 
 
 _FEW_DISTINCT_SHARE = 0.1
-_BATCH_ROWS = 1 << 20
 
 STREAMED_ROWS = 5_000_000
 """Rows that an engine in this process sends at once; of more, distinct scores are summed range by range."""
@@ -291,8 +278,9 @@ def table_column(table: Any, column: str) -> FloatArray:
         ColumnError.require([column], list(held.columns))
         if not held[column].type().is_numeric():
             raise ScoreError(f"column {column!r} does not hold numbers; name a column of scores")
-        result = held.select(column).to_pyarrow().column(column).drop_null().to_numpy()
-    return np.asarray(result, dtype=np.float64)
+        values = as_number(held[column])
+        found = held.select(value=values).filter(~held.select(value=values).value.isnull())
+        return fetch_columns(found, {"value": np.float64})["value"]
 
 
 @contextmanager
@@ -316,10 +304,12 @@ def discreet(source: Any, *, private: bool = False) -> Iterator[None]:
 def as_table(source: Any, *, as_written: bool = False, columns: Sequence[str] | None = None) -> Any:
     """Return an Ibis table: the one given, or one that reads the file at a path (see `open_file`)."""
     if isinstance(source, str | Path):
-        from confide.sources.files import open_file
+        from confide.sources.duckdb_files import open_file
 
         return open_file(source, as_written=as_written, columns=columns)
-    if not hasattr(source, "to_pyarrow_batches"):
+    if not isinstance(source, DuckTable) and is_engine_table(source) and find_spec("pyarrow") is None:
+        raise UsageError("tables of Ibis need PyArrow: pip install 'confide[databases]'")
+    if not is_engine_table(source):
         raise ParameterError(
             f"a {type(source).__name__} is not a dataframe, an Ibis table or a path; "
             "use ScoreCounts.from_frame for dataframes and from_arrays for arrays"
@@ -342,21 +332,20 @@ def _count_private(source: Any, *, label: str, score: str, positive: object) -> 
 def _count_in_engine(checked: CheckedTable, weighted: bool) -> ScoreCounts:
     table = checked.table
     score = table.score0 + 0.0  # minus zero and zero are one score
-    if not weighted:
-        grouped = table.group_by(score=score).aggregate(ours=table.label.sum(), all=table.count())
-        result = fetch(grouped)
-        ours, every = array_of(result, "ours", np.int64), array_of(result, "all", np.int64)
-        theirs = every - ours
+    positive = table.label == 1
+    if weighted:
+        kind = np.int64 if checked.integer_weights else np.float64
+        sums = {
+            "ours": positive.ifelse(table.weight, 0).sum(),
+            "theirs": positive.ifelse(0, table.weight).sum(),
+        }
     else:
-        positive, kind = table.label == 1, np.int64 if checked.integer_weights else np.float64
-        grouped = table.group_by(score=score).aggregate(
-            ours=positive.ifelse(table.weight, 0).sum(), theirs=positive.ifelse(0, table.weight).sum()
-        )
-        result = fetch(grouped)
-        ours, theirs = array_of(result, "ours", kind), array_of(result, "theirs", kind)
-    scores = array_of(result, "score", np.float64)
-    order = np.argsort(scores)
-    return ScoreCounts(scores[order], ours[order], theirs[order])
+        kind = np.int64
+        sums = {"ours": positive.ifelse(1, 0).sum(), "theirs": positive.ifelse(0, 1).sum()}
+    grouped = table.group_by(score=score).aggregate(**sums)
+    found = fetch_columns(grouped, {"score": np.float64, "ours": kind, "theirs": kind})
+    order = np.argsort(found["score"])
+    return ScoreCounts(found["score"][order], found["ours"][order], found["theirs"][order])
 
 
 def stream(checked: CheckedTable, columns: RowColumns) -> Rows:
@@ -373,18 +362,19 @@ def stream(checked: CheckedTable, columns: RowColumns) -> Rows:
         if name is not None
     }
     filled = 0
-    for batch in checked.table.to_pyarrow_batches(chunk_size=_BATCH_ROWS):
-        part = slice(filled, filled + batch.num_rows)
+    values = [*(f"group{i}" for i in range(len(groups))), *members]
+    for batch in column_batches(checked.table, values):
+        part = slice(filled, filled + len(batch["label"]))
         check_unchanged(part.stop <= checked.rows)
-        labels[part] = numbers(batch.column("label"))
+        labels[part] = batch["label"]
         for i, column in enumerate(scores):
-            column[part] = numbers(batch.column(f"score{i}"))
+            column[part] = batch[f"score{i}"]
         if weights is not None:
-            weights[part] = numbers(batch.column("weight"))
+            weights[part] = batch["weight"]
         for i, texts in enumerate(groups):
-            texts[part] = name_groups(batch.column(f"group{i}").to_pylist())
-        for role, values in members.items():
-            values[part] = batch.column(role).to_pylist()
+            texts[part] = name_groups(batch[f"group{i}"])
+        for role, codes_of in members.items():
+            codes_of[part] = batch[role]
         filled = part.stop
     check_unchanged(filled == checked.rows)
     codes = {role: member_codes(values, f"{role}s") for role, values in members.items()}
@@ -421,11 +411,9 @@ def count_cells(table: Any, *, label: str, score: str, positive: object, edges: 
 
 def _cell(score: Any, inner: FloatArray, first: int) -> Any:
     """Return the number of a score's cell: a decision tree over the inner edges."""
-    import ibis
-
     if not inner.size:
-        return ibis.literal(first, type="int64")
+        return whole(score, first)
     middle = inner.size // 2
-    edge = ibis.literal(repr(float(inner[middle]))).cast("float64")  # DuckDB reads digits as a decimal, and rounds
+    edge = number(score, inner[middle])
     below, above = _cell(score, inner[:middle], first), _cell(score, inner[middle + 1 :], first + middle + 1)
     return (score < edge).ifelse(below, above)

@@ -19,6 +19,8 @@ from confide.attacks.from_curve.curve_report import CurveReport, attack_points
 from confide.attacks.from_curve.points import RocPoints
 from confide.counts import FloatArray, ScoreCounts
 from confide.errors import ColumnError, DataError, ParameterError, UsageError
+from confide.sources.engine_tables import fetch_rows, is_engine_table
+from confide.sources.fit_rows import as_number
 from confide.sources.tables import as_table, discreet
 
 NAMES = {
@@ -55,8 +57,8 @@ def read_curve_points(source: str | Path) -> dict[str, FloatArray]:
 def _numbers(table: Any, column: str) -> FloatArray:
     if not table[column].type().is_numeric():
         raise DataError(f"column {column!r} does not hold numbers alone; check that decimals have a point")
-    values = table.select(column).to_pyarrow().column(column).to_numpy()
-    return np.array(values, dtype=np.float64)
+    rows = fetch_rows(table.select(value=as_number(table[column])))
+    return np.array([row["value"] for row in rows], dtype=np.float64)
 
 
 def attack(
@@ -268,7 +270,7 @@ def _points(curve: str | Path | RocPoints, digits: int | None) -> RocPoints:
 
 
 def _scores(source: Any, score: str) -> Any:
-    if not isinstance(source, str | Path) and not hasattr(source, "to_pyarrow_batches"):
+    if not isinstance(source, str | Path) and not is_engine_table(source):
         return source
     from confide.sources.tables import table_column
 

@@ -13,6 +13,7 @@ from confide.errors import ParameterError
 from confide.evaluation.evaluate import evaluate_counts, evaluate_rows
 from confide.evaluation.evaluation import Evaluation
 from confide.evaluation.settings import Settings
+from confide.sources.engine_tables import is_engine_table
 from confide.sources.hints import explaining_swaps, first_rows
 from confide.sources.labels import labels_of
 from confide.sources.locations import TableLocation
@@ -145,7 +146,7 @@ def _evaluate_on_device(labels: Any, name: str, scores: Any, settings: Settings,
 def _evaluate_table(data: Any, columns: RowColumns, request: EvaluateRequest) -> Evaluation:
     """Evaluate columns of a table. One score of independent rows is counted or summed by the engine that holds it."""
     settings, positive, missing = request.settings, request.positive, check_missing(request.missing)
-    if not _is_engine_table(data):
+    if not _held_by_engine(data):
         from confide.sources.frames import frame_rows
 
         rows = frame_rows(data, columns, positive=positive, missing=missing)
@@ -156,13 +157,6 @@ def _evaluate_table(data: Any, columns: RowColumns, request: EvaluateRequest) ->
         rows = table_rows(data, columns, positive=positive, missing=missing)
         return evaluate_rows(rows, settings, imputed=request.imputed, progress=request.progress)
     (score,) = columns.scores
-    plain = isinstance(data, str | Path) and str(data) != "-" and columns.weight is None and missing == "refuse"
-    if plain:
-        from confide.sources.plain_files import count_plain_file
-
-        counted = count_plain_file(data, label=columns.label, score=score, positive=positive)
-        if counted is not None:
-            return evaluate_counts(counted.counts, settings, rows=counted.rows, name=score)
     from confide.sources.rank_tables import SummedTable, rank_table
 
     found = rank_table(data, columns, positive=positive, missing=missing, thresholds=settings.thresholds_between)
@@ -239,12 +233,12 @@ def _digestible(data: Any) -> Path | None:
     return Path(data) if Path(data).is_file() else None
 
 
-def _is_engine_table(data: Any) -> bool:
-    return isinstance(data, str | Path | TableLocation) or hasattr(data, "to_pyarrow_batches")
+def _held_by_engine(data: Any) -> bool:
+    return isinstance(data, str | Path | TableLocation) or is_engine_table(data)
 
 
 def _is_table(data: Any) -> bool:
-    if _is_engine_table(data):
+    if _held_by_engine(data):
         return True
     from confide.sources.frames import is_frame
 

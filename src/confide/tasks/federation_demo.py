@@ -69,13 +69,14 @@ class DemoData:
 
 def split_rows(data: DemoData, sites: int) -> dict[str, Rows]:
     """Read the file and give each row to a site."""
+    from confide.sources.engine_tables import fetch_rows
     from confide.sources.tables import as_table, discreet
 
     with discreet(data.file):
         table = as_table(data.file)
         needed = (*data.columns, *(() if data.site_column is None else (data.site_column,)))
         ColumnError.require(needed, list(table.columns))
-        rows = table.select(*dict.fromkeys(needed)).to_pyarrow().to_pylist()
+        rows = fetch_rows(table.select(*dict.fromkeys(needed)))
     if not rows:
         raise DataError(f"{data.file} has no rows; check the file")
     if data.site_column is None:

@@ -33,6 +33,8 @@ from confide.counts import FloatArray, ScoreCounts
 from confide.errors import ColumnError, NoRowsError
 from confide.federation.site.local_models import Scorer, open_model
 from confide.federation.site.row_sources import Rows
+from confide.sources.duckdb_tables import objects
+from confide.sources.engine_tables import value_batches
 from confide.sources.fit_rows import ExactColumn, as_number, check_type
 from confide.sources.private_labels import PrivateLabels
 from confide.sources.tables import as_table, discreet
@@ -55,6 +57,7 @@ def feature_frames(
         check_type(table[name])
     written = isinstance(data, Path) and data.suffix.lower() not in _TYPED
     parsed = [name for name in features if written and name not in text]
+    texts = {name: name in text or _is_text(table[name].type()) for name in features}
     chosen = {
         f"value{place}": table[name].nullif("") if written else _typed(table[name], name in text)
         for place, name in enumerate(features)
@@ -62,43 +65,56 @@ def feature_frames(
     numbers = {f"number{place}": table[name].try_cast("float64") for place, name in enumerate(parsed)}
     exact = ExactColumn.of(table[label], compared=False)
     rows = table.select(label=exact.code, **chosen, **numbers)
-    for batch in rows.to_pyarrow_batches(chunk_size=_BATCH_ROWS):
-        if not batch.num_rows:
-            continue
-        frame = batch.select(list(chosen)).rename_columns(list(features)).to_pandas()
-        for place, name in enumerate(parsed):
-            values = _numbers_or_text(batch.column(f"number{place}"), frame[name].to_numpy())
-            frame[name] = _as_is(values, frame.index)
-        yield exact.values(batch.column("label").to_pylist()), frame
+    for batch in value_batches(rows, _BATCH_ROWS):
+        columns: dict[str, Any] = {}
+        for place, name in enumerate(features):
+            values, read = batch[f"value{place}"], batch.get(f"number{place}")
+            if read is not None:
+                columns[name] = _numbers_or_text(read, values)
+            else:
+                columns[name] = _texts(values) if texts[name] else _floats(values)
+        yield exact.values(batch["label"]), _frame(columns)
+
+
+def _is_text(kind: Any) -> bool:
+    return bool(kind.is_string() or kind.is_null())
 
 
 def _typed(column: Any, text: bool) -> Any:
-    kind = column.type()
-    if kind.is_string() or kind.is_null():
+    if _is_text(column.type()):
         return column
     return column.cast("string") if text else as_number(column)
 
 
-def _as_is(values: NDArray[Any], index: Any) -> Any:
-    """Return a series with the type of an array. pandas would otherwise choose one by all values."""
+def _frame(columns: Mapping[str, Any]) -> Any:
+    """Return a dataframe whose columns have the types that they are given with: pandas would choose by all values."""
     import pandas as pd
 
-    return pd.Series(values, index=index, dtype=values.dtype)
+    return pd.DataFrame({name: pd.Series(values, dtype=values.dtype) for name, values in columns.items()})
 
 
-def _array(column: Any) -> NDArray[Any]:
-    found: NDArray[Any] = column.to_numpy(zero_copy_only=False)
-    return found
+def _texts(values: Sequence[Any]) -> Any:
+    """Return texts with pandas' own type of texts, which before pandas 3 is that of objects."""
+    import pandas as pd
+
+    return pd.Series(values, dtype="str" if int(pd.__version__.partition(".")[0]) >= 3 else object)
 
 
-def _numbers_or_text(numbers: Any, texts: NDArray[Any]) -> NDArray[Any]:
+def _floats(values: Sequence[Any]) -> FloatArray:
+    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+
+
+def _numbers_or_text(numbers: Sequence[Any], texts: Sequence[Any]) -> NDArray[Any]:
     """Put text where there is some that is no number, and NaN where there is nothing."""
-    said = np.fromiter(
-        (isinstance(text, str) and bool(text.strip()) for text in texts), dtype=np.bool_, count=len(texts)
+    words = np.array(
+        [
+            number is None and isinstance(text, str) and bool(text.strip())
+            for number, text in zip(numbers, texts, strict=True)
+        ],
+        dtype=np.bool_,
     )
-    words = _array(numbers.is_null()) & said
-    found = np.asarray(_array(numbers), dtype=np.float64)
-    return np.where(words, texts, found.astype(object)) if words.any() else found
+    found = _floats(numbers)
+    return np.where(words, objects(texts), found.astype(object)) if words.any() else found
 
 
 @dataclass(slots=True, repr=False)

@@ -1,8 +1,9 @@
-"""Files as tables: CSV, JSON lines and Parquet.
+"""Files as tables of DuckDB: CSV, JSON lines and Parquet.
 
-DuckDB decides the types of all columns from the whole file, which it then reads three times. Here the named columns are
-read once as text. If each value of a column is written plainly, its type is beyond doubt. Otherwise the caller lets
-DuckDB decide.
+This is the reader of CSV for rows that may be looked at: types are those that the values of a column have together.
+DuckDB would decide the types of all columns from the whole file, which it then reads three times. Here the named
+columns are read once as text. If each value of a column is written plainly, its type is beyond doubt. Otherwise DuckDB
+decides. Rows that must not change how others are read, as private ones, are read by `written_files`.
 """
 
 from __future__ import annotations
@@ -22,29 +23,18 @@ from typing import Any
 
 from confide.errors import ColumnError, DataError, NoRowsError, UnreadableError, UsageError
 from confide.sources.details import detail
+from confide.sources.duckdb_tables import DuckTable, quoted_name, quoted_text
 from confide.sources.locations import no_file
-from confide.sources.written_files import read_written, select_written
-
-NAMED = "confide_named"
-"""Table that holds the named columns."""
+from confide.sources.written_files import literally, read_written, select_written
 
 _WHOLE_DIGITS = 18  # digits, with the sign, that a 64-bit integer always holds
 
 
-def read_named(connection: Any, file: str, columns: Sequence[str], *, missing: Sequence[str]) -> Any | None:
-    """Read columns of a CSV file into a table of an Ibis connection; None if a type is in doubt or the file is odd.
-
-    `file` is a path as DuckDB reads it, and `missing` are the texts that stand for missing values.
-    """
-    found = keep_named(connection.con, file, columns, missing=missing)
-    return connection.table(NAMED) if found else None
-
-
-def keep_named(con: Any, file: str, columns: Sequence[str], *, missing: Sequence[str]) -> bool:
-    """Read columns into the table `NAMED` of a DuckDB connection, as `read_named` does; tell whether they were read."""
+def _read_named(con: Any, file: str, columns: Sequence[str]) -> DuckTable | None:
+    """Read columns of a CSV file, whose path is as DuckDB reads it; None if a type is in doubt or the file is odd."""
     import duckdb
 
-    nulls = ", ".join(quoted_text(each) for each in missing)
+    nulls = ", ".join(quoted_text(each) for each in MISSING)
     options = f"header = true, all_varchar = true, hive_partitioning = false, nullstr = [{nulls}]"
     source = f"read_csv({quoted_text(file)}, {options})"
     chosen = ", ".join(quoted_name(column) for column in columns)
@@ -55,17 +45,17 @@ def keep_named(con: Any, file: str, columns: Sequence[str], *, missing: Sequence
         kinds = [_kind(*row[first : first + 6]) for first in range(0, len(row), 6)]
         if any(kind is None for kind in kinds):
             con.execute("DROP TABLE confide_text")
-            return False
+            return None
         casts = ", ".join(
             f"CAST({quoted_name(column)} AS {kind}) AS {quoted_name(column)}"
             for column, kind in zip(columns, kinds, strict=True)
         )
-        con.execute(f"CREATE TEMP TABLE {NAMED} AS SELECT {casts} FROM confide_text")  # noqa: S608  # quoted
+        table = DuckTable(con, f"SELECT {casts} FROM confide_text").kept()  # noqa: S608  # quoted
         con.execute("DROP TABLE confide_text")
+        return table
     except duckdb.Error:  # an unknown column, or a file that cannot be read: the caller finds out what
         con.execute("DROP TABLE IF EXISTS confide_text")
-        return False
-    return True
+        return None
 
 
 def _tests(column: str) -> list[str]:
@@ -97,16 +87,6 @@ def _kind(values: int, numbers: int, quoted: int, odd: int, not_whole: int, long
     return "BIGINT" if longest is not None and longest <= _WHOLE_DIGITS else None
 
 
-def quoted_text(value: str) -> str:
-    """Write a text for DuckDB."""
-    return "'" + value.replace("'", "''") + "'"
-
-
-def quoted_name(column: str) -> str:
-    """Write the name of a column for DuckDB."""
-    return '"' + column.replace('"', '""') + '"'
-
-
 _READERS = {
     ".csv": "read_csv",
     ".tsv": "read_csv",
@@ -121,26 +101,26 @@ _WIDEST = 38  # digits of DuckDB's decimals
 # Types are decided from the whole file: a late odd value must be neither rounded nor fail. Of text only
 # numbers are read as such: "yes", "T" and dates stay what was written. "NA" is a missing value, as R writes it.
 # A folder such as `died=1` is no column: DuckDB would let it replace the one in the file.
-_OPTIONS: dict[str, dict[str, Any]] = {
+_OPTIONS: dict[str, dict[str, str]] = {
     "read_csv": {
-        "header": True,
-        "sample_size": -1,
-        "auto_type_candidates": ["BIGINT", "DOUBLE", "VARCHAR"],
-        "nullstr": MISSING,
-        "hive_partitioning": False,
+        "header": "true",
+        "sample_size": "-1",
+        "auto_type_candidates": "['BIGINT', 'DOUBLE', 'VARCHAR']",
+        "nullstr": f"[{', '.join(map(quoted_text, MISSING))}]",
+        "hive_partitioning": "false",
     },
     "read_json": {
-        "sample_size": -1,
-        "convert_strings_to_integers": False,
-        "maximum_depth": 2,
-        "hive_partitioning": False,
+        "sample_size": "-1",
+        "convert_strings_to_integers": "false",
+        "maximum_depth": "2",
+        "hive_partitioning": "false",
     },
-    "read_parquet": {"hive_partitioning": False},
+    "read_parquet": {"hive_partitioning": "false"},
 }
 
 
-def open_file(path: str | Path, *, as_written: bool = False, columns: Sequence[str] | None = None) -> Any:
-    """Open a file as an Ibis table; `-` reads CSV, JSON lines or Parquet from standard input.
+def open_file(path: str | Path, *, as_written: bool = False, columns: Sequence[str] | None = None) -> DuckTable:
+    """Open a file as a table; `-` reads CSV, JSON lines or Parquet from standard input.
 
     Types are those of the values in a column together; with `as_written` all columns of CSV and JSON are text, so
     that no row changes how another is read. Parquet has its own types. `columns` are all that will be needed.
@@ -150,34 +130,26 @@ def open_file(path: str | Path, *, as_written: bool = False, columns: Sequence[s
     file = spooled_input() if str(path) == "-" else Path(path)
     reader, packed = reader_of(file, path)
     start = b"" if reader == "read_parquet" else _check_text(file, path, packed, reader)
-    connection = connect_duckdb()
+    con = connect_duckdb()
     if as_written and reader == "read_csv":
         tabs = file.name.lower().removesuffix(".gz").endswith(".tsv")
-        connection.con.register("written", read_written(file, path, tabs=tabs, packed=packed, columns=columns))
-        return connection.table("written")
+        return read_written(con, file, path, tabs=tabs, packed=packed, columns=columns)
     try:
         if as_written and reader == "read_json" and columns is not None:
-            return select_written(connection, literally(file), start, path, columns)
+            return select_written(con, literally(file), start, path, columns)
         if reader == "read_csv" and columns is not None:
-            named = read_named(connection, literally(file), columns, missing=MISSING)
+            named = _read_named(con, literally(file), columns)
             if named is not None:
                 return named
         if reader == "read_parquet":
-            wide = wide_decimals(connection.con, file)
-            unread = next((name for name in wide if columns is None or name in columns), None)
-            if unread is not None:
-                raise ColumnError(
-                    f"column {unread!r} has decimals of more than {_WIDEST} digits, which cannot be read; "
-                    "write it with fewer, as floats or as text"
-                )
-        table = getattr(connection, reader)(literally(file), **_OPTIONS[reader])
-        if as_written and reader == "read_json" and list(table.columns) != ["json"]:
-            texts = dict.fromkeys(table.columns, "VARCHAR")
-            table = connection.read_json(literally(file), columns=texts, **_OPTIONS[reader])
-        if as_written and reader == "read_parquet":
-            return _with_null_columns(table, file)
-        # Text is parsed once and kept in columns; Parquet is read again as needed.
-        table = table if reader == "read_parquet" else table.cache()
+            return _open_parquet(con, file, columns, as_written)
+        table = _read(con, reader, file)
+        if reader == "read_json" and table.columns == ("json",):
+            raise UnreadableError(f"{path} has no rows with named values; check that it holds one JSON object a line")
+        if as_written:
+            texts = ", ".join(f"{quoted_name(name)}: 'VARCHAR'" for name in table.columns)
+            table = _read(con, reader, file, columns=f"{{{texts}}}")
+        return table.kept()  # text is parsed once and kept in columns
     except duckdb.Error as error:
         # DuckDB quotes the line that it could not read, which may be somebody's data.
         kind = detail(f" ({type(error).__name__})") if as_written else f" ({type(error).__name__})"
@@ -185,25 +157,30 @@ def open_file(path: str | Path, *, as_written: bool = False, columns: Sequence[s
             f"{path} cannot be read as {reader.removeprefix('read_').upper()}{kind}; "
             "check that it is complete, that its ending says what it is, and that text is encoded as UTF-8"
         ) from None
-    if reader == "read_json" and list(table.columns) == ["json"]:
-        raise UnreadableError(f"{path} has no rows with named values; check that it holds one JSON object a line")
+
+
+def _read(con: Any, reader: str, file: Path, **more: str) -> DuckTable:
+    """Return the table of DuckDB's reader of a file."""
+    options = "".join(f", {name} = {value}" for name, value in {**_OPTIONS[reader], **more}.items())
+    table = DuckTable(con, f"SELECT * FROM {reader}({quoted_text(literally(file))}{options})")  # noqa: S608  # quoted
+    table.schema()  # what cannot be read is refused here
     return table
 
 
-def _with_null_columns(table: Any, file: Path) -> Any:
-    """Restore the type of Parquet's null columns, which DuckDB reads as whole numbers."""
-    import ibis
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    empty = [field.name for field in pq.read_schema(file) if pa.types.is_null(field.type)]
-    return table.mutate(**{name: ibis.null("string") for name in empty if name in table.columns}) if empty else table
-
-
-def wide_decimals(con: Any, file: Path) -> list[str]:
-    """Return the columns of a Parquet file that DuckDB would read as other numbers, without an error."""
+def _open_parquet(con: Any, file: Path, columns: Sequence[str] | None, as_written: bool) -> DuckTable:
+    """Open a Parquet file, which is read again as needed; refuse decimals that DuckDB would read as other numbers."""
     schema = f"parquet_schema({quoted_text(literally(file))})"
-    return [name for (name,) in con.execute(f"SELECT name FROM {schema} WHERE precision > {_WIDEST}").fetchall()]  # noqa: S608
+    found = con.execute(f"SELECT name, precision, logical_type FROM {schema}").fetchall()  # noqa: S608  # quoted
+    for name, digits, _ in found:
+        if digits is not None and digits > _WIDEST and (columns is None or name in columns):
+            raise ColumnError(
+                f"column {name!r} has decimals of more than {_WIDEST} digits, which cannot be read; "
+                "write it with fewer, as floats or as text"
+            )
+    table = _read(con, "read_parquet", file)
+    # DuckDB reads columns of nulls, which have no type, as whole numbers.
+    empty = [name for name, _, kind in found if kind == "NullType()" and name in table.columns] if as_written else []
+    return table.mutate(**{name: table[name].cast("string") for name in empty}) if empty else table
 
 
 def reader_of(file: Path, given: str | Path) -> tuple[str, bool]:
@@ -251,19 +228,14 @@ def _check_text(file: Path, given: str | Path, packed: bool, reader: str) -> byt
     return start
 
 
-def literally(file: Path) -> str:
-    """Write a path so that DuckDB takes it for this file, not for a pattern."""
-    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(file))
-
-
 def connect_duckdb(file: Path | None = None) -> Any:
-    """Connect Ibis to a DuckDB in this process, or to a file that is opened read-only."""
-    import ibis
+    """Open a DuckDB in this process, or a file of its own read-only."""
+    import duckdb
 
-    opened = {} if file is None else {"database": str(file), "read_only": True}
-    connection = ibis.duckdb.connect(temp_directory=spill_folder(), **opened)
-    limit_engine(connection.con)
-    return connection
+    config: dict[str, Any] = {"temp_directory": spill_folder()}
+    con = duckdb.connect(config=config) if file is None else duckdb.connect(file, read_only=True, config=config)
+    _limit_engine(con)
+    return con
 
 
 @cache
@@ -274,7 +246,7 @@ def spill_folder() -> str:
     return spill
 
 
-def limit_engine(con: Any) -> None:
+def _limit_engine(con: Any) -> None:
     """Keep a DuckDB connection quiet, and within the memory that this process may use."""
     con.execute("SET enable_progress_bar = false")  # it would be drawn among the output
     limit = _memory_limit()
