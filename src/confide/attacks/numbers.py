@@ -131,7 +131,7 @@ def check_metric(counts: ScoreCounts, metric: str) -> None:
     """Refuse rows or a metric that cannot be attacked row by row."""
     if metric not in NUMBERS:
         raise ParameterError(
-            f"cannot attack {metric!r} so. {did_you_mean(metric, NUMBERS)}Choose from {', '.join(NUMBERS)}"
+            f"this attack does not take {metric!r}. {did_you_mean(metric, NUMBERS)}Choose from {', '.join(NUMBERS)}"
         )
     checked_rows(counts)
     if not len(counts):

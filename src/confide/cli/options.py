@@ -263,7 +263,7 @@ def client_of(to: str, contest: str | None, *, allow_http: bool, token_needed: b
     client = OracleClient(to, contest=contest, allow_http=allow_http)
     if token_needed and not client.has_token:
         raise TokenError(
-            "there is no token; set the variable CONFIDE_TOKEN to the token that the organiser gave you. It is no "
-            "option, since others can see the options of a command"
+            "there is no token; set the variable CONFIDE_TOKEN to the token that the organiser gave you. There is "
+            "no option for it, because other users can see a command's options"
         )
     return client

@@ -79,8 +79,8 @@ class BudgetSplit:
         remaining = whole - spent if step == "train" else self.shares[step]
         if remaining <= 0:
             raise ParameterError(
-                "nothing of the workflow's budget is left for training; give selecting less, or the workflow a larger "
-                "`budget`"
+                "nothing of the workflow's budget is left for training; give the selection less, or the "
+                "workflow a larger `budget`"
             )
         return remaining
 

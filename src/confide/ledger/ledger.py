@@ -76,7 +76,9 @@ class Ledger(LedgerReader):
             from confide.privacy.queries import Noise
 
             if not isinstance(noise, Noise):
-                raise ParameterError(f"`noise` must be a Noise; got {type(noise).__name__}. Leave it out but in tests")
+                raise ParameterError(
+                    f"`noise` must be a Noise; got {type(noise).__name__}. Leave it out except in tests"
+                )
             self.noise = noise
 
     def open_account(

@@ -49,7 +49,7 @@ class Oracle:
         if published.metric not in NUMBERS:
             raise ParameterError(f"an oracle answers with one number; choose from {', '.join(NUMBERS)}")
         if published.times > 1:
-            raise ParameterError("an oracle draws once for each submission; leave out times, and ask so often")
+            raise ParameterError("an oracle draws once for each submission; leave out times, and submit as often")
         if rows < 1:
             raise ParameterError(f"rows must be at least 1; got {rows}")
         if limit is not None and limit < 0:

@@ -6,13 +6,25 @@ splits the private key of its shared masks and this seed by Shamir's scheme and 
 take the masks off, a site shows its shares of the *seeds* of those on the list, and of the *keys* of those not on it:
 never both of one site. With `threshold` shares of each, the sum over the list can be read.
 
-What is promised. Let the server and `colluders` of n sites be dishonest, and 2 threshold > n + colluders. Then of every
-honest site's two secrets at most one can be put together, as each of the n - colluders honest sites shows a share of
-one of them. If it is the key, the self-mask hides the answer. If it is the seed, the masks that it shares with other
-honest sites on the list hide all of the answer but its part in the sum over the honest sites on the list. There is one
-list: a site shows shares for a list only if all of it is signed for (`Answered`: who answered, and under which masks)
-and either nobody dropped out or `threshold` sites have voted for it (`Vote`). Two lists with so many votes would have
-an honest voter in common, and a site votes for one list of a question, ever (`site.settled`).
+What is promised. Let the server and `colluders` of n sites be dishonest, c of them, let t be the threshold with
+2t > n + c, and let H be the n - c honest sites.
+
+1. Not both secrets. Each site of H shows a share of one of another's two secrets, and a colluder may show both: at
+   most n + c shares of the two, and two times t are more.
+2. One list. A site shows shares for a list only if all of it is signed for (`Answered`: who answered, and under which
+   masks) and either nobody dropped out or t sites have voted for it (`Vote`). Before it votes or shows, it writes the
+   list down, and it does so for one list of a question, ever (`federation.site.register`). So a list for which masks
+   are taken off was written down by at least t - c sites of H. Two lists would need 2 (t - c) > n - c of them, so one
+   site would have written down both. This holds over all sessions, and also for a site that died before it wrote: the
+   others remember. A site that forgets counts as one of the c; so does one that was set up anew, for peers that never
+   answered this sum with its old key, unless they pinned it. If some sites hear that nobody dropped out and others
+   vote for a shorter list, then by the same count at most one of the two sums can be read.
+3. Only the sum over the list. Of a site on the list the seed can be known and, by 1, not the key. So its answer still
+   has its shared masks with all other honest sites on the list: all of them signed that they answered under the same
+   masks. What is left is the sum over the honest sites on the list, as without dropouts. Of a site not on the list at
+   most the key can be known, and its self-mask hides its answer.
+4. Enough noise. The list has at least max(`fewest`, t) sites. Shares of noise are sized for so many less the colluders,
+   whoever drops out.
 
 What is not promised.
 

@@ -371,7 +371,7 @@ def _provisioned(federation: Federation, work: Path) -> Path:
     if context.get(CtxKey.BUILD_ERROR):
         raise FederationError(
             "FLARE could not make the certificates; see that the folder can be written to, and that nvflare 2.9 is "
-            "installed whole"
+            "completely installed"
         )
     return Path(context.get_result_location())
 

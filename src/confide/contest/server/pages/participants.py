@@ -124,14 +124,16 @@ async def _accept(request: Request, here: Visit, caller: Caller) -> Outcome:
         kind = _kind(await file.begin())
         return await accept_upload(here.oracle, here.contest, caller, file.content(), kind)
     except UploadError as error:
-        raise Refused(Kind.MALFORMED, str(error), "choose a file, and submit it again. This was free") from None
+        raise Refused(
+            Kind.MALFORMED, str(error), "choose a file, and submit it again. No submission was used"
+        ) from None
 
 
 def _kind(filename: str) -> FileKind:
     """Return the kind of a file by the end of its name."""
     kind = _KINDS.get(filename.rpartition(".")[2].lower())
     if kind is None:
-        step = "choose a file whose name ends in .csv or .parquet. This was free"
+        step = "choose a file whose name ends in .csv or .parquet. No submission was used"
         raise Refused(Kind.MEDIA_TYPE, "the name of the file does not tell what it is", step)
     return kind
 
