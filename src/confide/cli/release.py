@@ -59,7 +59,13 @@ Neighbours = Annotated[
     ),
 ]
 Mechanism = Annotated[
-    str, typer.Option(metavar="NAME", help="Mechanism that adds noise; auto chooses from public facts alone.")
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="Mechanism that adds noise; auto chooses from public facts alone. For comparison with the papers: "
+        "pareto, student-t, published-cauchy, published-laplace; of curves laplace-per-point, fixed-space, "
+        "recursive-medians, symmetric-binormal.",
+    ),
 ]
 Threshold = Annotated[
     list[float] | None,
