@@ -289,7 +289,7 @@ def _selected(features: str | Path | Workflow, reading: Mapping[str, Any]) -> Wo
     """Return the workflow that goes on from selected features. Refuse parameters that it has decided."""
     for name, value in reading.items():
         if value is not None and value != []:
-            raise ParameterError(f"`{name}` is said by the file of `features`; leave it out")
+            raise ParameterError(f"`{name}` comes from the file of `features`; leave it out")
     workflow = features if isinstance(features, Workflow) else Workflow.read(Path(features))
     if workflow.selection is None:
         name = "the workflow" if isinstance(features, Workflow) else str(features)
