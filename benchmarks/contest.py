@@ -41,7 +41,7 @@ def hidden_labels(rows: int, seed: int = 0) -> np.ndarray:
 
 def share(agreement: Agreement) -> str:
     interval = agreement.interval
-    return f"{agreement.share:.1%} ({interval.lower:.0%}-{min(interval.upper, 1.0):.0%})"
+    return f"{100 * agreement.share:.1f} % ({100 * interval.lower:.0f} to {100 * min(interval.upper, 1.0):.0f} %)"
 
 
 def decoding(quick: bool) -> None:
@@ -71,7 +71,7 @@ def decoded(rows: int, metric: str, how: str) -> Sequence[str]:
         f"{2 * rows:,}",
         least,
         share(found.agreement(hidden)),
-        f"{found.certain.mean():.1%}",
+        f"{100 * found.certain.mean():.1f} %",
         f"{took:.2f}",
     )
 
@@ -104,7 +104,7 @@ def noise(quick: bool) -> None:
             shown(task.epsilon),
             shown(task.epsilon * task.answers),
             share(agreement),
-            f"{success_bound(float(task.epsilon) * task.answers):.1%}",
+            f"{100 * success_bound(float(task.epsilon) * task.answers):.1f} %",
         )
         for task, agreement in zip(tasks, found, strict=True)
     ]
@@ -185,5 +185,5 @@ def climbed(name: str, board: LadderOracle, hidden: np.ndarray, blocks: Recovere
         str(board.group),
         f"{found.queries:,}",
         share(found.agreement(hidden)),
-        f"{found.certain.mean():.0%}",
+        f"{100 * found.certain.mean():.0f} %",
     )

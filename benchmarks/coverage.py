@@ -126,7 +126,7 @@ def _other_scores(kind: Kind, repetitions: int, quick: bool) -> list[Found]:
                 f"{min(f.population_ratio for f in here):.2f} - {max(f.population_ratio for f in here):.2f}",
             )
         )
-    table(("scores", "population covers", "lowest at", f"below {LOWEST:.0%}", "width over ideal"), lines)
+    table(("scores", "population covers", "lowest at", f"below {100 * LOWEST:.0f} %", "width over ideal"), lines)
     return found
 
 
@@ -154,7 +154,7 @@ def _flat(parts: Iterable[list[Found]]) -> list[Found]:
 
 def _title(what: str, repetitions: int) -> None:
     error = standard_error(repetitions)
-    print(f"{what};\n  {LEVEL:.0%} intervals, {repetitions:,} repetitions, standard error {error:.2%}")
+    print(f"{what};\n  {100 * LEVEL:.0f} % intervals, {repetitions:,} repetitions, standard error {100 * error:.2f} %")
 
 
 def _shown(found: list[Found], worst: int = 2) -> list[Found]:
@@ -162,7 +162,8 @@ def _shown(found: list[Found], worst: int = 2) -> list[Found]:
     low = sorted((f for f in found if f.low), key=lambda f: f.lowest)
     wide = sorted((f for f in found if f.too_wide), key=lambda f: -f.widest)
     print(
-        f"  of {len(found)} settings {len(low)} are LOW (below {LOWEST:.0%}), {len(wide)} WIDE (over {WIDEST} x ideal)"
+        f"  of {len(found)} settings {len(low)} are LOW (below {100 * LOWEST:.0f} %), "
+        f"{len(wide)} WIDE (over {WIDEST} x ideal)"
     )
     for f in low[:worst] or sorted(found, key=lambda f: f.lowest)[:1]:
         print(f"  lowest: {_described(f)}")

@@ -213,8 +213,8 @@ def run(*, quick: bool = False) -> None:
         main, more = main[4::17], more[:2]
     print("coverage in per cent, sample/population, of whole curves at once and of intervals; bins all at once,")
     print(f"recall and specificity at a threshold chosen afterwards for a recall of {CHOSEN_RECALL:g};")
-    print(f"{repetitions} repetitions, standard error {math.sqrt(0.95 * 0.05 / repetitions):.1%} at level 0.95")
-    print(f"! below level - {ALLOWED:.0%} by more than two standard errors")
+    print(f"{repetitions} repetitions, standard error {100 * math.sqrt(0.95 * 0.05 / repetitions):.1f} % at level 0.95")
+    print(f"! below level - {100 * ALLOWED:.0f} % by more than two standard errors")
     found = in_parallel(measure, [*main, *more])
     _print(found)
     _pooled([f for f in found if f.task.grid is None and f.task.level == 0.95])

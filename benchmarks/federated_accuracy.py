@@ -93,7 +93,7 @@ def _distance(found: Estimates, way: str) -> str:
     values = np.array(found[way])
     failed = np.isnan(values)
     errors = np.where(failed, 0.5, values) - found[EXACT]
-    return f"{math.sqrt((errors**2).mean()):.2g}" + (f" ({failed.mean():.0%} none)" if failed.any() else "")
+    return f"{math.sqrt((errors**2).mean()):.2g}" + (f" ({100 * failed.mean():.0f} % none)" if failed.any() else "")
 
 
 def estimated(piece: Piece) -> Estimates:

@@ -76,7 +76,7 @@ def print_work(*, quick: bool) -> int:
                 lines.append(_line(f"{name}, {way}", taken, theirs))
     head = ("file, mode", "imports", "round 1", "round 2", "in all", "CPU", "reading", "memory", "ratio", "target", "")
     table(head, lines)
-    shares = [f"{taken.reading / taken.all:.0%} on {name}" for name, taken in slowest.items()]
+    shares = [f"{100 * taken.reading / taken.all:.0f} % on {name}" for name, taken in slowest.items()]
     print(f"of the slowest mode's time, reading the file takes {', '.join(shares)}")
     return missed
 

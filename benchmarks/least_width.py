@@ -31,7 +31,7 @@ _EPSILON, _MISSED = Fraction(1, 20), 0.05
 def run(*, quick: bool = False) -> None:
     print("least width over the ideal, replace-one, balanced classes, by the share of epsilon for the class sizes")
     lines = [
-        (f"{reach / 2:g}", f"{float(share):.0%}", f"{known:.2f}", f"{least:.2f}", f"{missed:.3f}")
+        (f"{reach / 2:g}", f"{100 * float(share):.0f} %", f"{known:.2f}", f"{least:.2f}", f"{missed:.3f}")
         for reach in (REACHES[:1] if quick else REACHES)
         for share in (SHARES[1:2] if quick else SHARES)
         for known, least, missed in [least_width(reach, share, 60 if quick else 300)]

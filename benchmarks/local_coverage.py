@@ -44,8 +44,14 @@ def run(*, quick: bool = False) -> None:
         lines.append((name, *columns))
         bands += _widths(name, found)
     error = standard_error(repetitions)
-    print(f"{LEVEL:.0%} intervals, {repetitions:,} repetitions, standard error {error:.1%}; again: the lowest")
-    print(f"{_JUDGED_AGAIN} of a family, {_TIMES_AGAIN} times the repetitions, standard error {error / 10**0.5:.1%}")
+    print(
+        f"{100 * LEVEL:.0f} % intervals, {repetitions:,} repetitions, standard error {100 * error:.1f} %; "
+        "again: the lowest"
+    )
+    print(
+        f"{_JUDGED_AGAIN} of a family, {_TIMES_AGAIN} times the repetitions, "
+        f"standard error {100 * error / 10**0.5:.1f} %"
+    )
     head = ("family", "settings", "sample, median", "lowest", "again", "population, median", "lowest", "again")
     table(head, lines)
     print(f"width over the ideal, median and largest; {widths} repetitions")

@@ -94,7 +94,7 @@ def _shown(line: Line) -> tuple[str, ...]:
         f"{line.sample_width:.3f}",
         f"{line.population_width:.3f}",
         f"{line.left_out:.3f}",
-        f"{standard_error(line.task.repetitions):.1%}",
+        f"{100 * standard_error(line.task.repetitions):.1f} %",
         "LOW" if is_low(lowest, line.task.repetitions) else "",
     )
 

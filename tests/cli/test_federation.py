@@ -157,7 +157,7 @@ def test_a_column_names_the_sites(tmp_path: Path) -> None:
         "north-st": 1,
     }
     file.write_text("died,risk,server\n1,0.5,a b\n0,0.25,a.b\n0,0.5,c\n", encoding="utf-8")
-    with pytest.raises(UsageError, match="differ in signs alone"):
+    with pytest.raises(UsageError, match="differ in case or punctuation alone"):
         split_rows(source, 5)
 
 

@@ -150,7 +150,7 @@ class TestFilesOfTheWorkflow:
             ("--positive", "1"), ("--unit", "row"), ("--rows-per-person", "1"),
         ):  # fmt: skip
             message = refused(bench, "train", "patients.csv", "--features", "features.json", *option, *TRIAL)
-            assert "is said by the file of --features; leave it out" in message
+            assert "comes from the file of --features; leave it out" in message
 
     def test_other_neighbours_than_the_selection_s(self, bench: Bench) -> None:
         self.begun(bench)

@@ -146,7 +146,7 @@ def test_what_belongs_to_one_task_is_checked_too(file: Path, ledger: Path, tmp_p
     with pytest.raises(ParameterError, match="Did you mean 'clinic'"):
         confide.train(file, **FEATURES, ledger=ledger, account="clinik")
     chosen = confide.select(file, **FEATURES, k=2, **paying)
-    with pytest.raises(ParameterError, match="`label` is said by the file of `features`"):
+    with pytest.raises(ParameterError, match="`label` comes from the file of `features`"):
         confide.train(file, features=chosen.workflow, label="died", **paying)
     with pytest.raises(ParameterError, match="leave `neighbours` out"):
         confide.train(file, features=chosen.workflow, neighbours="label-only", **paying)

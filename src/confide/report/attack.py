@@ -304,8 +304,8 @@ def contest_lines(held: Rehearsal) -> Iterator[str]:
     agreement = held.agreement
     share = f" ({100 * agreement.share:.0f} %)" if agreement.said else ""
     yield (
-        f"labels: {amount(agreement.right)} right of {amount(agreement.said)} said{share}, {amount(held.certain)} of "
-        f"them certain, after {amount(held.used)} submissions"
+        f"labels: {amount(agreement.right)} right of {amount(agreement.said)} guessed{share}, {amount(held.certain)} "
+        f"of them certain, after {amount(held.used)} submissions"
     )
     yield f"  for comparison: {amount(held.majority)} of {amount(held.rows)} by always guessing the larger class"
     yield (

@@ -281,8 +281,8 @@ def _notes(terms: ContestTerms) -> tuple[str, ...]:
     if terms.final_epsilon is None or terms.final_delta * 10 * rows < 1:
         return ()
     return (
-        f"the delta of the final, {shown(terms.final_delta)}, is large for {rows:,} rows: some labels may be given "
-        f"away whole with this probability. Choose one far below 1 / rows, for example "
+        f"the delta of the final, {shown(terms.final_delta)}, is large for {rows:,} rows: some labels may be "
+        f"revealed completely with this probability. Choose one far below 1 / rows, for example "
         f"{shown(Fraction(1, 100 * rows), down=True)}.",
     )
 

@@ -103,7 +103,9 @@ def _by_column(rows: Rows, column: str) -> dict[str, Rows]:
         )
     names = {value: _site_name(value) for value in values}
     if len({name.lower() for name in names.values()}) < len(names):
-        raise UsageError(f"column {column!r} has names of sites that differ in signs alone; give clearer ones")
+        raise UsageError(
+            f"column {column!r} has names of sites that differ in case or punctuation alone; give clearer ones"
+        )
     parts: dict[str, Rows] = {name: [] for name in names.values()}
     for row in rows:
         parts[names[row[column]]].append(row)
