@@ -50,7 +50,7 @@ def print_private(planned: Plan | TablePlan, prevalence: float | None) -> None:
 
     print_plan(planned, output.console())
     commands = plan_commands(planned, release_parameters(planned, prevalence=prevalence))
-    typer.echo("\n".join(["\nTo release it so:", *(f"  {command}" for command in commands)]), err=True)
+    typer.echo("\n".join(["\nTo release as planned:", *(f"  {command}" for command in commands)]), err=True)
 
 
 @options_of(PlanRequest, ExactPlanRequest)

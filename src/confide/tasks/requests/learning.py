@@ -304,4 +304,4 @@ class TrainRequest(WorkflowRequest):
         """Refuse what the file of selected features has decided."""
         for name in READING:
             if getattr(self, name) not in (None, [], ()):
-                raise ParameterError(f"`{name}` is said by the file of `features`; leave it out")
+                raise ParameterError(f"`{name}` comes from the file of `features`; leave it out")
