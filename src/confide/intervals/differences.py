@@ -372,11 +372,11 @@ def against_rest_checked(
         if group == reference:
             continue
         try:
-            parts = [_part(metric, labels, scores, weights, rows, codes, options) for rows in (inside, outside)]
+            ours, theirs = (_part(metric, labels, scores, weights, rows, codes, options) for rows in (inside, outside))
         except OneClassError:
             continue
         most = math.inf if codes is None else count_clusters(codes[inside | outside]) - 1.0
-        sides.append(_Sides(group, REST if reference is None else reference, *parts, most))
+        sides.append(_Sides(group, REST if reference is None else reference, ours, theirs, most))
     return _compare_sides(sides, metric, codes, weights, level, options)
 
 
