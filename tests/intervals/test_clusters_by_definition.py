@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.stats import f
+from scipy.stats import f, ttest_ind
 from scipy.stats import t as student
 
 from confide.errors import DataError, ParameterError
@@ -106,6 +106,23 @@ def test_few_clusters_use_student_as_estimates_do() -> None:
         assert each.simultaneous is None or each.simultaneous.width > each.interval.width * (1.0 - 1e-9)
     statistic = found.chi_squared * (4 - 2 + 1) / (2 * 4)
     assert found.p_value == pytest.approx(f.sf(statistic, 2, 3), rel=1e-9)
+
+
+@pytest.mark.parametrize("sizes", [(3, 17), (5, 5), (2, 9, 6)])
+def test_a_group_of_whole_clusters_is_compared_by_welchs_test(sizes: tuple[int, ...]) -> None:
+    """With clusters of one size, the Brier score of a group is the mean of its clusters' means."""
+    rng, rows = np.random.default_rng(21), 12
+    clusters = np.repeat(np.arange(sum(sizes)), rows)
+    groups = np.repeat(np.repeat(np.array(list("abc"))[: len(sizes)], sizes), rows)
+    labels, scores = rng.random(clusters.size) < 0.4, np.clip(rng.random(clusters.size) + 0.1 * (clusters % 3), 0, 1)
+    means = ((scores - labels) ** 2).reshape(-1, rows).mean(axis=1)
+    for found in against_rest(labels, scores, groups, "brier", codes=clusters):
+        inside = groups[::rows] == found.first
+        expected = ttest_ind(means[inside], means[~inside], equal_var=False)
+        interval = expected.confidence_interval()
+        assert found.z == pytest.approx(expected.statistic, rel=1e-9)
+        assert found.p_value == pytest.approx(expected.pvalue, rel=1e-9)
+        assert (found.interval.lower, found.interval.upper) == pytest.approx((interval.low, interval.high), rel=1e-9)
 
 
 def test_a_weight_repeats_a_row_in_its_cluster() -> None:

@@ -165,6 +165,17 @@ def test_without_a_name_labels_are_known_pairs_alone() -> None:
                 ScoreCounts.from_arrays(given, np.arange(float(len(labels))), one_class=True)
 
 
+@pytest.mark.parametrize("series", [pl.Series, pd.Series, pa.array, pa.chunked_array, pd.Categorical])
+def test_texts_of_a_series_keep_their_last_nul(series: Any) -> None:
+    texts = ["x", "x\0", "x\0\0", "y"]
+    held = series([texts] if series is pa.chunked_array else texts)
+    for text, row in zip(texts, range(4), strict=True):
+        counts = ScoreCounts.from_arrays(held, np.arange(4.0), positive=text, one_class=True)
+        assert np.flatnonzero(counts.positives).tolist() == [row]
+    assert group_names(held).tolist() == texts
+    assert np.unique(member_codes(held, "clusters")).size == 4
+
+
 @pytest.mark.parametrize("kind", [np.float64, np.float32])
 def test_a_float_is_found_by_the_name_that_is_printed_for_it(kind: Any) -> None:
     labels = (10.0 ** np.arange(-12, 20)).astype(kind)

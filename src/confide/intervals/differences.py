@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
@@ -290,7 +290,8 @@ def compare_estimates_unpaired(
     a difference of proportions. Its standard error is the distance from the difference to the end nearer to 0, over
     the normal quantile, so that the p-value is below 1 - level just where the interval excludes 0. The default is
     square-and-add for shares and areas (whose `natural_scale` is log-odds) and normal for the others. Ratios, such as
-    observed : expected, are compared by the logarithm of their ratio. Assumes that no row is in both sets.
+    observed : expected, are compared by the logarithm of their ratio. Assumes that no row is in both sets, and that
+    standard errors are known well; those from few clusters are not (see `against_rest`, which allows for that).
 
     References: Newcombe (1998), Statistics in Medicine 17:873, method 10; Zou & Donner (2008), ibid. 27:1693.
     """
@@ -327,9 +328,11 @@ def against_rest(
 
     `groups` names the group of each row. Standard errors come from influence values, with the factor `n/(n-1)` of each
     part; for AUC of independent rows they are DeLong's. With `codes`, which tell clusters apart, the rows of a cluster
-    may lie in several groups, and Student's t has one degree of freedom less than there are clusters. The simultaneous
-    intervals hold together for all groups. Groups without rows of both classes, in themselves or in the rest, are left
-    out.
+    may lie in several groups. Student's t then has Welch's degrees of freedom, which are few if a group has few
+    clusters, and at most one less than there are clusters. The simultaneous intervals hold together for all groups.
+    Groups without rows of both classes, in themselves or in the rest, are left out.
+
+    References: Welch (1947), Biometrika 34:28; Satterthwaite (1946), Biometrics Bulletin 2:110.
     """
     metric = metric_named(metric)
     rows = Rows.checked(labels, ("score",), (scores,), weights=weights, groups={"groups": groups}, positive=positive)
@@ -366,18 +369,46 @@ def against_rest_checked(
     known = sorted(set(named.tolist()))
     if reference is not None and reference not in known:
         raise ParameterError(f"no group is called {reference!r}. {did_you_mean(reference, known)}Check the name")
-    sides: list[tuple[str, str, Linearised, Linearised]] = []
+    sides: list[_Sides] = []
     for group in known:
         inside = named == group
         outside = ~inside if reference is None else named == reference
         if group == reference:
             continue
         try:
-            parts = [_part(metric, labels, scores, weights, rows, codes, options) for rows in (inside, outside)]
+            ours, theirs = (_part(metric, labels, scores, weights, rows, codes, options) for rows in (inside, outside))
         except OneClassError:
             continue
-        sides.append((group, REST if reference is None else reference, parts[0], parts[1]))
+        most = math.inf if codes is None else count_clusters(codes[inside | outside]) - 1.0
+        sides.append(_Sides(group, REST if reference is None else reference, ours, theirs, most))
     return _compare_sides(sides, metric, codes, weights, level, options)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class _Part:
+    """Value of a metric in some of the rows, the influence of all rows on it, and the degrees of its variance."""
+
+    value: float
+    influence: FloatArray
+    degrees: float
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class _Sides:
+    """A group, what it is compared with, and the most degrees of freedom that their difference can have."""
+
+    first: str
+    second: str
+    ours: _Part
+    theirs: _Part
+    most_degrees: float
+
+    def degrees(self, ours: float, theirs: float) -> float:
+        """Return Welch's degrees of freedom, from the variances of both parts."""
+        if math.isinf(self.most_degrees) or not 0.0 < ours + theirs < math.inf:
+            return self.most_degrees
+        share = ours / (ours + theirs)
+        return min(self.most_degrees, 1.0 / (share**2 / self.ours.degrees + (1.0 - share) ** 2 / self.theirs.degrees))
 
 
 def _part(
@@ -388,13 +419,13 @@ def _part(
     rows: NDArray[np.bool_],
     codes: Codes | None,
     options: dict[str, Any],
-) -> Linearised:
+) -> _Part:
     """Linearise a metric of some of the rows; the others have no influence on it."""
     weight = None if weights is None else weights[rows]
     found = contrasted(linearise(metric, labels[rows], scores[rows], weight, **options), contrast_of(metric))
     influence = np.zeros(labels.size)
     influence[rows] = found.influence * _factors(metric, labels[rows], weight, None if codes is None else codes[rows])
-    return Linearised(found.value, influence)
+    return _Part(found.value, influence, _degrees(None if codes is None else codes[rows]))
 
 
 def _factors(metric: str, labels: Labels, weights: CountArray | None, codes: Codes | None) -> FloatArray | float:
@@ -415,38 +446,40 @@ def _root_factor(size: float) -> float:
 
 
 def _compare_sides(
-    sides: Sequence[tuple[str, str, Linearised, Linearised]],
+    sides: Sequence[_Sides],
     metric: str,
     codes: Codes | None,
     weights: CountArray | None,
     level: float,
     options: dict[str, Any],
 ) -> tuple[Comparison, ...]:
-    influences = np.array([part.influence for side in sides for part in side[2:]])
+    influences = np.array([part.influence for side in sides for part in (side.ours, side.theirs)])
     summed = _summed(influences, codes, weights) if len(sides) else influences
     pairs = [(2 * i, 2 * i + 1) for i in range(len(sides))]
     variances = [float(np.sum((summed[i] - summed[j]) ** 2)) for i, j in pairs]
-    usable = len(pairs) > 1 and bool(np.isfinite(summed).all())
-    degrees = math.inf if codes is None else count_clusters(codes) - 1.0
-    reach = None
-    if usable:
-        reach = simultaneous_reach(_simultaneous_quantile(summed @ summed.T, pairs, variances, level), degrees)
+    degrees = [
+        side.degrees(*(float(np.sum(summed[place] ** 2)) for place in pair))
+        for side, pair in zip(sides, pairs, strict=True)
+    ]
+    normal = None
+    if len(pairs) > 1 and bool(np.isfinite(summed).all()):
+        normal = _simultaneous_quantile(summed @ summed.T, pairs, variances, level)
     threshold = options.get("threshold", 0.5) if "threshold" in get_metric(metric).options else None
     return tuple(
         normal_comparison(
-            first,
-            second,
-            ours.value - theirs.value,
+            side.first,
+            side.second,
+            side.ours.value - side.theirs.value,
             variance,
             level,
-            reach=reach,
+            reach=None if normal is None else simultaneous_reach(normal, freedom),
             method="unpaired normal" if codes is None else "cluster-robust, t",
-            degrees=degrees,
+            degrees=freedom,
             metric=metric,
             threshold=threshold,
             contrast=contrast_of(metric),
         )
-        for (first, second, ours, theirs), variance in zip(sides, variances, strict=True)
+        for side, variance, freedom in zip(sides, variances, degrees, strict=True)
     )
 
 

@@ -141,7 +141,10 @@ def _kept_apart(values: Any) -> NDArray[Any]:
     numbers beside a float, or those of 64 bits beside a negative one.
     """
     if not is_sequence(values):
-        return np.asarray(values)
+        array = np.asarray(values)
+        if array.dtype.kind != "U" or not hasattr(values, "to_list"):
+            return array
+        values = values.to_list()  # of a series of Polars, which makes such an array itself
     kinds = set(map(type, values))
     if len(kinds) < 2 and kinds <= {bool, int, float}:
         typed = np.asarray(values)
