@@ -104,12 +104,17 @@ _BACKLOG = 64
 """Connections that are accepted at once, before those in excess are closed."""
 
 
-def most_connections() -> int:
-    """Return how many connections there may be: a third of the files that the system lets this process open.
+_MOST_CONNECTIONS = 2_000
+"""Most connections, for the sake of memory: each may need some 100 kB."""
 
-    Each may upload a file; the last third is for the database and for processes that read files.
+
+def most_connections() -> int:
+    """Return how many connections there may be: at most a third of the files that this process may open.
+
+    Each connection may upload a file; the last third is for the database and for processes that read files.
     """
-    return max(1, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 3)
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return _MOST_CONNECTIONS if files == resource.RLIM_INFINITY else max(1, min(files // 3, _MOST_CONNECTIONS))
 
 
 class Protocol(H11Protocol):
