@@ -100,9 +100,6 @@ LARGEST_HEADERS = 16 * 1024
 _READ_BYTES = 16 * 1024
 """Bytes that are read from one connection before others have their turn: parsing tiny chunks takes time."""
 
-_BACKLOG = 64
-"""Connections that are accepted at once, before those in excess are closed."""
-
 
 _MOST_CONNECTIONS = 2_000
 """Most connections, for the sake of memory: each may need some 100 kB."""
@@ -304,6 +301,7 @@ def _require_port(settings: Settings) -> None:
 
 
 def _config(app: FastAPI, settings: Settings) -> uvicorn.Config:
+    most = most_connections()
     return uvicorn.Config(
         app,
         host=settings.host,
@@ -314,7 +312,7 @@ def _config(app: FastAPI, settings: Settings) -> uvicorn.Config:
             {
                 "header_seconds": settings.header_seconds,
                 "idle_seconds": settings.idle_seconds,
-                "most": most_connections(),
+                "most": most,
                 "awaited": {},
             },
         ),
@@ -324,7 +322,7 @@ def _config(app: FastAPI, settings: Settings) -> uvicorn.Config:
         access_log=False,  # its lines hold query strings; the middleware writes others
         server_header=False,
         h11_max_incomplete_event_size=LARGEST_HEADERS,
-        backlog=_BACKLOG,
+        backlog=max(1, most // 4),  # so many are accepted at once, before those in excess are closed
         timeout_keep_alive=15,
         timeout_graceful_shutdown=DRAIN_SECONDS,
     )
