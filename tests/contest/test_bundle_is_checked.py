@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import tracemalloc
 import zipfile
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,7 @@ from confide.contest.bundles import (
 )
 from confide.contest.labels import MaskedLabels
 from confide.contest.metric import ContestMetric
+from confide.contest.server.home import load_scores
 from confide.contest.template import Template
 from confide.contest.terms import ContestTerms, Mode
 from confide.errors import ParameterError, UnreadableError
@@ -162,6 +165,26 @@ def test_finalists_are_read_as_they_were_written() -> None:
     assert (again.contest, again.template) == ("heart", "d")
     assert all((one.scores == two.scores).all() for one, two in zip(again.entries, chosen.entries, strict=True))
     assert again.entries[0].digest == scores_digest(entry().scores)
+
+
+def test_finalists_are_written_one_after_the_other(tmp_path: Path) -> None:
+    """The scores of all together may be larger than the server's memory."""
+    rows, paths, target = 100_000, [tmp_path / f"{number}.f8" for number in range(20)], tmp_path / "finalists.zip"
+    for number, path in enumerate(paths):
+        np.random.default_rng(number).random(rows).tofile(path)
+    tracemalloc.start()
+    try:
+        entries = [
+            Finalist(participant=path.stem, submission=path.stem, scores=load_scores(path, rows)) for path in paths
+        ]
+        chosen = choose(entries, contest="heart", template="d")
+        with target.open("wb") as file:
+            chosen.write(file)
+        assert tracemalloc.get_traced_memory()[1] < 5 * 8 * rows
+    finally:
+        tracemalloc.stop()
+    assert target.read_bytes() == chosen.to_bytes()
+    assert Finalists.from_bytes(target.read_bytes()).to_bytes() == chosen.to_bytes()
 
 
 def test_finalists_that_do_not_fit_are_refused() -> None:

@@ -6,10 +6,11 @@ import io
 import json
 import zipfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
+from itertools import chain
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,13 +32,17 @@ def write_archive(members: Mapping[str, bytes]) -> bytes:
     {'a': b'1'}
     """
     content = io.BytesIO()
-    with zipfile.ZipFile(content, "w", zipfile.ZIP_STORED) as archive:
-        for name, data in members.items():
+    _write_members(content, members.items())
+    return content.getvalue()
+
+
+def _write_members(file: IO[bytes], members: Iterable[tuple[str, bytes]]) -> None:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for name, data in members:
             entry = zipfile.ZipInfo(name, date_time=_EPOCH)
             entry.create_system = 3  # the same bytes on every system
             entry.external_attr = _MODE
             archive.writestr(entry, data)
-    return content.getvalue()
 
 
 def read_archive(content: bytes, *, what: str, most_members: int) -> dict[str, bytes]:
@@ -164,7 +169,7 @@ FINALISTS_SCHEMA = "confide.contest-finalists/1"
 
 _FINALISTS = "an archive of finalists (finalists.zip)"
 _LIST = "manifest.json"
-_MOST = 10_000
+_MOST = 100_000
 
 
 def scores_digest(scores: FloatArray) -> str:
@@ -181,7 +186,9 @@ class Finalist:
     scores: FloatArray
 
     def __post_init__(self) -> None:
-        scores = np.array(self.scores, dtype=np.float64)
+        scores = np.asarray(self.scores, dtype=np.float64)
+        if scores.flags.writeable:  # what nobody can change, such as a mapped file, is not copied
+            scores = scores.copy()
         if scores.ndim != 1 or not np.isfinite(scores).all():
             raise ParameterError("the scores of a finalist must be finite numbers, one for each row")
         scores.flags.writeable = False
@@ -227,6 +234,12 @@ class Finalists:
 
     def to_bytes(self) -> bytes:
         """Return the content of `finalists.zip`. The same finalists give the same bytes."""
+        content = io.BytesIO()
+        self.write(content)
+        return content.getvalue()
+
+    def write(self, file: IO[bytes]) -> None:
+        """Write `finalists.zip`, one finalist after the other."""
         files = {f"{place:03d}.f8": entry for place, entry in enumerate(self.entries)}
         manifest = {
             "schema": FINALISTS_SCHEMA,
@@ -242,10 +255,9 @@ class Finalists:
                 for name, entry in files.items()
             ],
         }
-        written = {_LIST: (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode()}
-        return write_archive(
-            {**written, **{name: entry.scores.astype("<f8").tobytes() for name, entry in files.items()}}
-        )
+        listed = (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode()
+        scores = ((name, entry.scores.astype("<f8").tobytes()) for name, entry in files.items())
+        _write_members(file, chain([(_LIST, listed)], scores))
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Finalists:
@@ -270,7 +282,7 @@ def choose(entries: Sequence[Finalist], *, contest: str, template: str) -> Final
 
 
 def _finalist(plain: dict[str, Any], members: dict[str, bytes]) -> Finalist:
-    scores = np.frombuffer(members.pop(plain["file"]), dtype="<f8").astype(np.float64)
+    scores = np.frombuffer(members.pop(plain["file"]), dtype="<f8").astype(np.float64, copy=False)
     entry = Finalist(participant=_text(plain["participant"]), submission=_text(plain["submission"]), scores=scores)
     if entry.digest != plain["digest"]:
         raise damaged(_FINALISTS)

@@ -472,6 +472,24 @@ def test_a_running_server_does_not_act_on_changed_rows(server: Server, statement
         server.submit(caller, 2)
 
 
+def test_tokens_of_members_that_were_exchanged_open_nothing(server: Server) -> None:
+    """Everything that a token's entry says still holds; the submissions of one member would be the other's."""
+    secrets = {}
+    for name in ("ada", "ben"):
+        with server.records.administering("heart") as writer:
+            secrets[name], _ = issue(writer, name)
+    change(
+        server.oracle.home.folder,
+        "UPDATE oracle_members SET name = 'nobody' WHERE name = 'ada'",
+        "UPDATE oracle_members SET name = 'ada' WHERE name = 'ben'",
+        "UPDATE oracle_members SET name = 'ben' WHERE name = 'nobody'",
+        "UPDATE oracle_tokens SET member = (SELECT sum(id) FROM oracle_members) - member",
+    )
+    with server.records.database.reading() as connection:
+        for secret in secrets.values():
+            assert find_caller(connection, server.records.histories, secret, now()) is None
+
+
 def test_an_entry_that_a_trigger_swallows_is_not_confirmed(server: Server) -> None:
     caller = server.caller("ada")
     change(

@@ -28,7 +28,7 @@ from uvicorn.server import ServerState
 from confide.contest.server.home import Settings
 from confide.contest.server.metrics import Metrics
 from confide.contest.server.middleware import Guard
-from confide.contest.server.run import DRAIN_SECONDS, Protocol
+from confide.contest.server.run import DRAIN_SECONDS, Protocol, most_connections
 from tests.contest.server.running import PARQUET, Running, launch, served, small_contest
 from tests.contest.server.test_submissions_over_http import problem
 from tests.sources.hostile_parquet import padded_pages
@@ -271,6 +271,16 @@ def test_connections_that_wait_use_up_no_files(tmp_path: Path) -> None:
         assert httpx.get(f"http://127.0.0.1:{running.port}/readyz", timeout=PATIENCE).status_code == 200
         assert psutil.Process(running.process.pid).num_fds() < files // 2
     assert "Error" not in running.log.read_text()
+
+
+@pytest.mark.parametrize(
+    ("files", "most"), [(1, 1), (1024, 341), (4096, 1365), (1 << 20, 2_000), (resource.RLIM_INFINITY, 2_000)]
+)
+def test_the_number_of_connections_follows_from_that_of_files(
+    files: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _kind: (files, files))
+    assert most_connections() == most
 
 
 def test_answers_that_are_not_read_keep_no_other_client_out() -> None:

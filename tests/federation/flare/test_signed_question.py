@@ -5,17 +5,22 @@ from __future__ import annotations
 import base64
 import json
 import shutil
+import tracemalloc
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from nvflare.apis.shareable import Shareable
+from nvflare.apis.signal import Signal
 from nvflare.apis.workspace import Workspace
 from nvflare.lighter.utils import load_private_key_file, sign_content, sign_folders, verify_folder_signature
 
 from confide.errors import FederationError, ParameterError, RefusedError
 from confide.federation.flare import executor
+from confide.federation.flare.channel import TEXT
 from confide.federation.flare.executor import ConfideExecutor, signer
 from confide.federation.flare.federation import Federation
 from confide.federation.flare.job import COORDINATOR_ROLE, SignedQuestion, read_question, write_job, write_question
@@ -102,6 +107,30 @@ def test_what_nobody_signed_is_refused_and_logged(deployed: Deployed) -> None:
     assert "not signed by one coordinator" in reply["message"]
     last = json.loads((deployed.kit.parent / "requests.jsonl").read_text().splitlines()[-1])
     assert (last["state"], last["coordinator"]) == ("refused", None)
+
+
+def test_many_requests_of_a_server_fill_no_memory(deployed: Deployed) -> None:
+    signed = deployed.signed
+    executor = ConfideExecutor(signed.question, signed.signature, signed.certificate, signed.until)
+    context = SimpleNamespace(get_workspace=lambda: deployed.workspace, get_job_id=lambda: RUN)
+
+    def reply(text: str) -> str:
+        request = Shareable()
+        request[TEXT] = text
+        return str(executor.execute(OFFER, request, context, Signal())[TEXT])
+
+    first = reply("1")
+    tracemalloc.start()
+    try:
+        for number in range(20):
+            assert "failed" in reply(f"{number} {10**6 * '!'}")
+        assert tracemalloc.get_traced_memory()[0] < 5 * 10**6
+    finally:
+        tracemalloc.stop()
+    log = deployed.kit.parent / "requests.jsonl"
+    entries = len(log.read_text().splitlines())
+    assert reply("1") == reply("1") == first, "delivered twice, it has the same reply"
+    assert len(log.read_text().splitlines()) == entries + 1
 
 
 def test_a_renamed_file_is_refused(deployed: Deployed) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select
+from starlette.responses import Response, StreamingResponse
 
 from confide.contest.board import Board
 from confide.contest.bundles import Finalist, Finalists, choose, scores_digest
@@ -20,11 +23,13 @@ from confide.contest.server.chain import Writer
 from confide.contest.server.clock import written
 from confide.contest.server.contests import LoadedContest, State, change_state, state_of
 from confide.contest.server.database import FINALISTS, FINALS, MEMBERS, SUBMISSIONS
-from confide.contest.server.home import Home, load_scores
+from confide.contest.server.home import Home, disk, load_scores
 from confide.contest.server.problems import Kind, Refused
 from confide.contest.server.tokens import Caller
 from confide.contest.terms import ContestTerms
 from confide.errors import ConfideError
+
+_PIECE = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +143,26 @@ def final_entries(connection: Connection, home: Home, contest: LoadedContest) ->
     if not chosen:
         raise Refused(Kind.WRONG_STATE, "nobody has submitted anything", "there is no final without finalists")
     return load_finalists(home, contest, chosen)
+
+
+def archive_response(
+    home: Home, contest: str, finalists: Finalists, headers: Mapping[str, str] | None = None
+) -> Response:
+    """Return `finalists.zip`, which may be larger than the memory: it is read from the disk while it is sent."""
+    with ExitStack() as unsent, disk():
+        file = unsent.enter_context(tempfile.TemporaryFile(dir=home.temporary))
+        finalists.write(file)
+        size = file.tell()
+        file.seek(0)
+        unsent.pop_all()
+
+    def pieces() -> Iterator[bytes]:
+        with file:
+            while piece := file.read(_PIECE):
+                yield piece
+
+    named = {"Content-Disposition": f'attachment; filename="{contest}-finalists.zip"', "Content-Length": str(size)}
+    return StreamingResponse(pieces(), 200, {**(headers or {}), **named}, "application/zip")
 
 
 def read_result(plain: dict[str, Any], contest: LoadedContest, finalists: Finalists) -> FinalResult:

@@ -254,10 +254,10 @@ def probe(temporary: Path, room: int) -> None:
 
 
 def load_scores(path: Path, rows: int) -> FloatArray:
-    """Read the scores of a submission."""
+    """Map the scores of a submission to memory: the system reads them where they are used."""
     try:
-        scores: FloatArray = np.fromfile(path, dtype="<f8")
-    except OSError:
+        scores: FloatArray = np.memmap(path, dtype="<f8", mode="r")
+    except (OSError, ValueError):  # no file, or an empty one
         scores = np.empty(0)
     if scores.size != rows:
         raise HomeError(f"the score file {path} is missing or damaged; restore the home folder from a backup")

@@ -126,10 +126,7 @@ class Records:
             known = chain.locked(connection, contest) is not None
             history = None
             if known:
-                head, seen = chain.head_of(connection, contest), self.anchor.seen(contest)
-                chain.require_sealed(self.key, contest, head)
-                if seen is not None:
-                    chain.require_seen(connection, contest, head, seen)
+                chain.require_sealed(self.key, contest, chain.head_of(connection, contest))
                 history = self.histories.of(connection, contest, newest=True)
             yield Writer(
                 connection=connection,

@@ -100,16 +100,18 @@ LARGEST_HEADERS = 16 * 1024
 _READ_BYTES = 16 * 1024
 """Bytes that are read from one connection before others have their turn: parsing tiny chunks takes time."""
 
-_BACKLOG = 64
-"""Connections that are accepted at once, before those in excess are closed."""
+
+_MOST_CONNECTIONS = 2_000
+"""Most connections, for the sake of memory: each may need some 100 kB."""
 
 
 def most_connections() -> int:
-    """Return how many connections there may be: a third of the files that the system lets this process open.
+    """Return how many connections there may be: at most a third of the files that this process may open.
 
-    Each may upload a file; the last third is for the database and for processes that read files.
+    Each connection may upload a file; the last third is for the database and for processes that read files.
     """
-    return max(1, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 3)
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return _MOST_CONNECTIONS if files == resource.RLIM_INFINITY else max(1, min(files // 3, _MOST_CONNECTIONS))
 
 
 class Protocol(H11Protocol):
@@ -299,6 +301,7 @@ def _require_port(settings: Settings) -> None:
 
 
 def _config(app: FastAPI, settings: Settings) -> uvicorn.Config:
+    most = most_connections()
     return uvicorn.Config(
         app,
         host=settings.host,
@@ -309,7 +312,7 @@ def _config(app: FastAPI, settings: Settings) -> uvicorn.Config:
             {
                 "header_seconds": settings.header_seconds,
                 "idle_seconds": settings.idle_seconds,
-                "most": most_connections(),
+                "most": most,
                 "awaited": {},
             },
         ),
@@ -319,7 +322,7 @@ def _config(app: FastAPI, settings: Settings) -> uvicorn.Config:
         access_log=False,  # its lines hold query strings; the middleware writes others
         server_header=False,
         h11_max_incomplete_event_size=LARGEST_HEADERS,
-        backlog=_BACKLOG,
+        backlog=max(1, most // 4),  # so many are accepted at once, before those in excess are closed
         timeout_keep_alive=15,
         timeout_graceful_shutdown=DRAIN_SECONDS,
     )

@@ -62,7 +62,7 @@ class ConfideExecutor(Executor):  # type: ignore[misc]
         self._signed = SignedQuestion(question=question, until=until, signature=signature, certificate=certificate)
         self._site: Site | None = None
         self._scratch: str | None = None
-        self._replies: dict[tuple[str, str], str] = {}
+        self._last: tuple[str, str, str] | None = None
 
     def handle_event(self, event_type: str, fl_ctx: FLContext) -> None:
         """Keep temporary files of reading rows in one folder and delete it at the end: FLARE kills processes."""
@@ -72,22 +72,23 @@ class ConfideExecutor(Executor):  # type: ignore[misc]
             shutil.rmtree(self._scratch, ignore_errors=True)
 
     def execute(self, task_name: str, shareable: Shareable, fl_ctx: FLContext, abort_signal: Signal) -> Shareable:
-        """Reply to a request; the same request has the same reply, should FLARE deliver it again.
+        """Reply to a request; the last one has the same reply again, should FLARE deliver it twice.
 
         The site itself repeats its answer, after it has looked whether a person has withdrawn the approval.
         """
         asked = (task_name, str(shareable.get(TEXT, "")))
-        workspace = fl_ctx.get_workspace()
-        job = str(fl_ctx.get_job_id())
-        stored = asked in self._replies and task_name != ANSWER
-        if not stored and not self._worked(asked, workspace, job, abort_signal):
-            return make_reply(ReturnCode.TASK_ABORTED)
+        if self._last is None or self._last[:2] != asked or task_name == ANSWER:
+            text = self._worked(asked, fl_ctx.get_workspace(), str(fl_ctx.get_job_id()), abort_signal)
+            if text is None:
+                return make_reply(ReturnCode.TASK_ABORTED)
+            self._last = (*asked, text)
         reply = Shareable()
-        reply[TEXT] = self._replies[asked]
+        reply[TEXT] = self._last[2]
         return reply
 
-    def _worked(self, asked: tuple[str, str], workspace: Workspace, job: str, abort_signal: Signal) -> bool:
-        """Make the reply in a thread, so that a run can be aborted; return whether there is a reply."""
+    def _worked(self, asked: tuple[str, str], workspace: Workspace, job: str, abort_signal: Signal) -> str | None:
+        """Make the reply in a thread, so that a run can be aborted; return None if it was."""
+        made: list[str] = []
 
         def work() -> None:
             try:
@@ -95,15 +96,15 @@ class ConfideExecutor(Executor):  # type: ignore[misc]
             except Exception as error:  # a log that cannot be written, for example; what it says may hold anything
                 self.logger.error(f"{_BROKEN} [{type(error).__name__}]")
                 reply = json.dumps(_no(workspace.site_name, SiteState.FAILED, _BROKEN))
-            self._replies[asked] = reply
+            made.append(reply)
 
         thread = threading.Thread(target=work, daemon=True)
         thread.start()
         while thread.is_alive():
             thread.join(_PAUSE_SECONDS)
             if abort_signal.triggered:
-                return False
-        return True
+                return None
+        return made[0]
 
     def _reply(self, topic: str, text: str, workspace: Workspace, job: str) -> dict[str, Any]:
         folder = SiteFolder(Path(workspace.get_root_dir()).parent)

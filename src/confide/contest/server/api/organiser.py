@@ -12,7 +12,14 @@ from confide.contest.server.api.contests import contest_model
 from confide.contest.server.chain import list_events
 from confide.contest.server.clock import now
 from confide.contest.server.contests import State, change_state, counts, status_of
-from confide.contest.server.finals import final_entries, is_published, publish, read_result, require_closed
+from confide.contest.server.finals import (
+    archive_response,
+    final_entries,
+    is_published,
+    publish,
+    read_result,
+    require_closed,
+)
 from confide.contest.server.models import (
     ContestModel,
     EntryModel,
@@ -117,9 +124,8 @@ def read_archive(oracle: TheOracle, caller: Organiser) -> Response:
     """Read the finalists of a closed contest and their scores."""
     contest = oracle.contest(caller.contest)
     with oracle.database.reading() as connection:
-        content = final_entries(connection, oracle.home, contest).to_bytes()
-    headers = {"Content-Disposition": f'attachment; filename="{contest.name}-finalists.zip"'}
-    return Response(content, media_type="application/zip", headers=headers)
+        finalists = final_entries(connection, oracle.home, contest)
+    return archive_response(oracle.home, contest.name, finalists)
 
 
 @router.put("/final", responses=refusals(*_ORGANISERS_ONLY, *_BODY, Kind.WRONG_STATE), openapi_extra=PROTECTED)

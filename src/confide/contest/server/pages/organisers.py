@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from confide.contest.server.chain import Event, list_events
 from confide.contest.server.clock import now, written
 from confide.contest.server.contests import State, change_state, status_of
-from confide.contest.server.finals import final_entries
+from confide.contest.server.finals import archive_response, final_entries
 from confide.contest.server.pages.context import HEADERS, PageRoute, Visit, form_of, redirect, shown_on_page, visit
 from confide.contest.server.pages.views import moment
 from confide.contest.server.problems import Kind, Problem, Refused
@@ -185,9 +185,9 @@ async def read_archive(request: Request) -> Response:
     here = await visit(request)
     here.require(Role.ORGANISER)
 
-    def read() -> bytes:
+    def read() -> Response:
         with here.oracle.database.reading() as connection:
-            return final_entries(connection, here.oracle.home, here.contest).to_bytes()
+            finalists = final_entries(connection, here.oracle.home, here.contest)
+        return archive_response(here.oracle.home, here.contest.name, finalists, HEADERS)
 
-    headers = HEADERS | {"Content-Disposition": f'attachment; filename="{here.contest.name}-finalists.zip"'}
-    return Response(await run_in_threadpool(read), 200, headers, "application/zip")
+    return await run_in_threadpool(read)
