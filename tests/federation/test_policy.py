@@ -71,6 +71,11 @@ def test_any_study_goes_without_the_private_mode_only() -> None:
     Policy.from_toml('studies = "any"\nmodes = ["secure-sum"]').check(ask("secure-sum", study="whatever"))
 
 
+def test_a_study_has_one_way_of_writing() -> None:
+    with pytest.raises(ParameterError, match="two names that differ in case or spaces alone"):
+        Policy.from_toml('studies = ["Stroke", "stroke"]')
+
+
 def test_studies_are_added_to_a_policy_as_it_was_written() -> None:
     text = default_policy().replace("minimum_cell = 5\n", "minimum_cell = 9  # our rule\n", 1)
     more = with_studies(with_studies(text, ["a"]), ["b \u00e9", "a"])

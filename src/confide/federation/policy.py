@@ -26,6 +26,7 @@ from confide.federation.question import Question
 from confide.federation.question_terms import FEWEST_MASKED, checked_names, checked_period
 from confide.federation.site_files import check_keys, parsed, plain_fingerprint, read_text, toml_value
 from confide.ledger.account_terms import Composition
+from confide.ledger.question import folded_name
 from confide.privacy.guarantee import checked_epsilon
 from confide.releases.shared_counts import GAUSSIAN, LAPLACE
 
@@ -216,9 +217,12 @@ def _names(value: object, name: str) -> tuple[str, ...] | None:
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
         raise ParameterError(f'{name} must be "{ANY}" or a list of names; got {value!r}')
     try:
-        return checked_names(value, {"studies": "study"}.get(name.rpartition(": ")[2], "coordinator"))
+        names = checked_names(value, {"studies": "study"}.get(name.rpartition(": ")[2], "coordinator"))
     except ParameterError as error:
         raise ParameterError(f"{name}: {error}") from None
+    if len(set(map(folded_name, names))) < len(set(names)):
+        raise ParameterError(f"{name} has two names that differ in case or spaces alone; keep one of them")
+    return names
 
 
 def _approval(value: object, name: str) -> str:

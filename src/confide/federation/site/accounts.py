@@ -52,6 +52,7 @@ from confide.federation.site.config import SiteFolder
 from confide.ledger.account_terms import Composition
 from confide.ledger.entries import Kind
 from confide.ledger.ledger import Ledger
+from confide.ledger.question import same_name
 from confide.ledger.spending import NOTHING, Budget
 from confide.privacy.accounting import epsilon_for, rho_for
 from confide.privacy.concentration import rho_of_pure
@@ -148,8 +149,9 @@ def charges_of(ledger: Ledger, account: str) -> list[Entry]:
 
 
 def charged_to_study(ledger: Ledger, account: str, study: str) -> Prices:
-    """Return the prices that were charged to a study."""
-    return Prices.of_charges(charge for charge in charges_of(ledger, account) if charge.analyst == study)
+    """Return the prices that were charged to a study, however its name was written."""
+    charges = charges_of(ledger, account)
+    return Prices.of_charges(one for one in charges if one.analyst is not None and same_name(one.analyst, study))
 
 
 def conversion_delta(account: Account) -> Fraction:
@@ -160,7 +162,7 @@ def conversion_delta(account: Account) -> Fraction:
 def study_epsilon(ledger: Ledger, account: Account, study: str) -> Fraction:
     """Return the epsilon that a study has cost by itself, as its limit counts it."""
     alone = charged_to_study(ledger, account.name, study).epsilon(conversion_delta(account))
-    return max(alone, account.spent_by.get(study, NOTHING).epsilon)
+    return max(alone, account.spent_by.get(account.known_analyst(study), NOTHING).epsilon)
 
 
 def left_to_study(ledger: Ledger, account: str, study: str) -> Fraction:
