@@ -80,7 +80,7 @@ def kill_repeatedly(folder: Path, kills: int, *, rows: int = ROWS) -> Result:
     settings = Settings(home=home, bundles=(bundle,), port=port)
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(
-        ["confide.contest.server.run", "confide.sources.submissions", "pyarrow.csv", "scipy.special"]
+        ["confide.contest.server.run", "confide.sources.submissions", "pyarrow.parquet", "scipy.special"]
     )
     process = _started(context, settings)
     organiser = new_token(home, CONTEST, "organiser", "organiser")

@@ -55,6 +55,14 @@ _EXTRAS = {
     "pyarrow": ("PyArrow", "databases"),
     "sqlglot": ("SQLGlot", "databases"),
     "sklearn": ("scikit-learn", "learn"),
+    "fastapi": ("FastAPI", "serve"),
+    "uvicorn": ("Uvicorn", "serve"),
+    "alembic": ("Alembic", "serve"),
+    "jinja2": ("Jinja", "serve"),
+    "prometheus_client": ("prometheus-client", "serve"),
+    "python_multipart": ("python-multipart", "serve"),
+    "cryptography": ("cryptography", "federation"),
+    "psutil": ("psutil", "federation"),
     "pandas": ("pandas", ""),
 }
 """Packages that the base install leaves out: the title of each, and its extra unless it is installed by itself."""

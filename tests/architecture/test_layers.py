@@ -86,7 +86,6 @@ HOMES = (
 ROOMS = {
     "ibis": {"sources"},
     "duckdb": {"sources"},
-    "nanoarrow": {"sources"},
     "pyarrow": {"sources"},
     "narwhals": {"sources"},
     "matplotlib": {"report"},

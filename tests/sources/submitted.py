@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from confide.counts import FloatArray
 from confide.errors import SubmissionError
-from confide.sources.submissions import IdIndex, Kind, read_scores
+from confide.sources.submissions import IdIndex, Kind, read_score_file, read_scores
 
 IDS = ("a", "b", "c,d", "é", "5")
 SCORES = (0.25, 1e-3, 0.5, 0.0, 1.0)
@@ -24,9 +24,11 @@ def read_csv(folder: Path, content: str | bytes, **options: Any) -> FloatArray:
 
 def read_parquet(folder: Path, table: pa.Table, **options: Any) -> FloatArray:
     index = options.pop("index", INDEX)
-    limits = {"limits": options.pop("limits")} if "limits" in options else {}
-    pq.write_table(table, folder / "scores.parquet", **options)
-    return read_scores(folder / "scores.parquet", "parquet", index, **limits)
+    own = options.pop("own", False)
+    limits = options.pop("limits", None)
+    path = folder / "scores.parquet"
+    pq.write_table(table, path, **options)
+    return read_score_file(path, "parquet", index, ("id", "score"), limits=limits, own=own).scores
 
 
 def read(folder: Path, content: bytes, kind: Kind, **options: Any) -> FloatArray:

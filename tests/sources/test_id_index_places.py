@@ -18,6 +18,7 @@ def test_places_are_those_of_a_dictionary(ids: list[str], others: list[str], dat
     expected = {text: place for place, text in enumerate(ids)}
     found = IdIndex(ids).places(pa.array(asked, type=pa.string()))
     assert found.tolist() == [expected.get(text, -1) for text in asked]
+    assert IdIndex(ids).places(asked).tolist() == found.tolist()
 
 
 @pytest.mark.parametrize("number", [1, 5000])

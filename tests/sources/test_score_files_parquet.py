@@ -16,6 +16,9 @@ from confide.errors import SubmissionError
 from confide.sources.submissions import IdIndex, ScoreLimits, read_scores
 from tests.sources.submitted import IDS, INDEX, SCORES, codes, read, read_parquet, table
 
+OWN = pytest.mark.parametrize("own", [False, True], ids=["server", "participant"])
+"""Strangers' files are decoded by PyArrow, and a participant's own by DuckDB."""
+
 WRITTEN: dict[str, tuple[pa.Table, dict[str, Any]]] = {
     "as PyArrow writes": (table(), {}),
     "plain, not compressed": (table(), {"use_dictionary": False, "compression": "none"}),
@@ -33,20 +36,23 @@ WRITTEN: dict[str, tuple[pa.Table, dict[str, Any]]] = {
 }
 
 
+@OWN
 @pytest.mark.parametrize(("written", "options"), WRITTEN.values(), ids=WRITTEN.keys())
-def test_what_writers_write_is_read(tmp_path: Path, written: pa.Table, options: dict[str, Any]) -> None:
-    assert read_parquet(tmp_path, written, **options).tolist() == list(SCORES)
+def test_what_writers_write_is_read(tmp_path: Path, written: pa.Table, options: dict[str, Any], own: bool) -> None:
+    assert read_parquet(tmp_path, written, **options, own=own).tolist() == list(SCORES)
 
 
-def test_single_precision_is_read_exactly(tmp_path: Path) -> None:
+@OWN
+def test_single_precision_is_read_exactly(tmp_path: Path, own: bool) -> None:
     scores = np.array(SCORES, dtype=np.float32)
-    assert read_parquet(tmp_path, table(scores=scores)).tolist() == scores.astype(np.float64).tolist()
+    assert read_parquet(tmp_path, table(scores=scores), own=own).tolist() == scores.astype(np.float64).tolist()
 
 
-def test_whole_numbers_are_ids_as_text_and_scores(tmp_path: Path) -> None:
+@OWN
+def test_whole_numbers_are_ids_as_text_and_scores(tmp_path: Path, own: bool) -> None:
     index = IdIndex(["1", "20", "-3"])
     whole = pa.table({"id": pa.array([20, -3, 1], type=pa.int32()), "score": [5, 6, 7]})
-    assert read_parquet(tmp_path, whole, index=index).tolist() == [7.0, 5.0, 6.0]
+    assert read_parquet(tmp_path, whole, index=index, own=own).tolist() == [7.0, 5.0, 6.0]
 
 
 def test_polars_and_duckdb_files_are_read(tmp_path: Path) -> None:
@@ -93,12 +99,13 @@ REFUSED: dict[str, tuple[pa.Table, dict[str, Any], list[str], str]] = {
 }
 
 
+@OWN
 @pytest.mark.parametrize(("written", "options", "expected", "words"), REFUSED.values(), ids=REFUSED.keys())
 def test_what_is_wrong_is_named(
-    tmp_path: Path, written: pa.Table, options: dict[str, Any], expected: list[str], words: str
+    tmp_path: Path, written: pa.Table, options: dict[str, Any], expected: list[str], words: str, own: bool
 ) -> None:
     with pytest.raises(SubmissionError) as refused:
-        read_parquet(tmp_path, written, **options)
+        read_parquet(tmp_path, written, **options, own=own)
     assert codes(refused.value) == expected
     assert words in str(refused.value)
 

@@ -142,7 +142,7 @@ def run_app(app: typer.Typer | TyperCommand | TyperGroup, *, prog_name: str) -> 
         typer.echo(f"error: {error.strerror or type(error).__name__}: {error.filename or 'output'}", err=True)
         sys.exit(1)
     except Exception as error:  # its message may quote rows, and its kind may depend on them
-        lacking = missing_extra(error, "this") if isinstance(error, ModuleNotFoundError) else None
+        lacking = missing_extra(error, "this command") if isinstance(error, ModuleNotFoundError) else None
         if lacking is not None:
             typer.echo(f"error: {lacking}", err=True)
             sys.exit(2)

@@ -17,6 +17,7 @@ from confide.attacks.from_curve.curve_report import AddedOnRoc, CurveReport, Roc
 from confide.attacks.from_curve.points import RocAlignment
 from confide.privacy.adversary import success_bound
 from confide.report.numbers import DASH, amount
+from confide.report.origin import CLASS_SIZES
 from confide.report.promises import at_most
 from confide.report.style import COLOURS, GREY, as_svg, drawn_figure, style
 from confide.report.writers.frames import data_frame, interval_cells
@@ -117,11 +118,6 @@ GENERAL = (
     "An outsider's guesses show mostly that the model is good: every honest evaluation gives this knowledge about "
     "people in general, a private one too. So a private release may have as many correct guesses as an exact number. "
     "Labels that are certain, and what an insider learns, concern single persons. Epsilon bounds these."
-)
-
-CLASS_SIZES = (
-    "The exact numbers of positives and negatives are published too. They alone reveal the last label to an insider, "
-    "who knows all others: no release beside them can be private against an insider."
 )
 
 

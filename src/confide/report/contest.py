@@ -7,26 +7,26 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from confide.contest.final_result import FinalResult
-from confide.contest.plan import AnswerPlan, ContestPlan, FinalPlan
 from confide.contest.terms import ContestTerms, FinalMechanism, Mode
-from confide.ledger.receipts import Quote
 from confide.privacy.guarantee import shown
 from confide.report.numbers import DASH, amount, has_ends, interval_text, number, percent
 from confide.report.promises import at_most, guarantee_words
 from confide.report.style import GREY, as_svg, style
 from confide.report.writers.html import bullets, figure, figures, html_table, lead, whole_page
 from confide.report.writers.terminal import Table, print_bullets, print_line, print_table
-from confide.tasks.contest_check import SubmissionCheck
-from confide.tasks.contest_new import ContestQuote, NewContest
-from confide.tasks.contest_publish import FinalQuote, PublishedFinal
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # participants print what they submitted without the packages that organisers need
     from matplotlib.axes import Axes
     from rich.console import Console
 
     from confide.contest.client.results import ContestStatus, Leaderboard, LeaderboardEntry, Limits, Submission
+    from confide.contest.final_result import FinalResult
+    from confide.contest.plan import AnswerPlan, ContestPlan, FinalPlan
     from confide.intervals.interval import Interval
+    from confide.ledger.receipts import Quote
+    from confide.tasks.contest_check import SubmissionCheck
+    from confide.tasks.contest_new import ContestQuote, NewContest
+    from confide.tasks.contest_publish import FinalQuote, PublishedFinal
 
 
 def print_submission(done: Submission, board: Leaderboard | None, terms: ContestTerms, console: Console) -> None:

@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 
 TITLE = "Where this comes from"
 
+CLASS_SIZES = (
+    "The exact numbers of positives and negatives are published too. They alone reveal the last label to an insider, "
+    "who knows all others: no release beside them can be private against an insider."
+)
+
 
 def provenance_section(origin: Provenance | PublicProvenance) -> list[str]:
     """Return the section of a page."""

@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.sources.arrow_stream import number_batches
+
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
 _FLOATS = ("FLOAT", "DOUBLE")
 _TYPES = {
@@ -382,14 +384,7 @@ class DuckTable:
 
     def number_batches(self) -> Iterator[dict[str, NDArray[Any]]]:
         """Yield columns of numbers, of which none is null, some rows at a time."""
-        from nanoarrow import c_array_stream
-
-        with c_array_stream(self.connection.sql(self.query)) as stream:
-            names = [child.name for child in stream.get_schema().children]
-            for batch in stream:
-                if batch.length:
-                    view = batch.view()
-                    yield {name: _numbers(view.child(place), batch.length) for place, name in enumerate(names)}
+        return number_batches(self.connection.sql(self.query))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -448,10 +443,3 @@ def _array(column: Any) -> NDArray[Any]:
     if np.ma.is_masked(column):
         return objects(column.tolist())
     return np.asarray(column)
-
-
-def _numbers(column: Any, length: int) -> NDArray[Any]:
-    if column.null_count:
-        raise AssertionError("a column of numbers has missing values")
-    values = np.asarray(column.buffer(1))
-    return values[column.offset : column.offset + length]

@@ -329,7 +329,6 @@ def main() -> None:
     """Run the helper: learn the templates, then fork a child for each file until the server closes the connection."""
     import gc
 
-    import pyarrow.csv
     import pyarrow.parquet  # noqa: F401  # loaded once, for all children
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):

@@ -1,15 +1,22 @@
 """Rows of a submitted file, CSV or Parquet, under its limits: ids as text, scores as numbers.
 
 Everything named in a problem is the participant's own file or the public template.
+
+This is the reader of CSV for files of scores, at the participant and at the server: the template decides columns and
+types, sizes are checked before anything is parsed, and every problem is named for the participant. Python's reader is
+used, which needs little memory and no package. Parquet of strangers is decoded by PyArrow, in a process with limits
+(see `score_process`); a participant's own by DuckDB, which the base install has.
 """
 
 from __future__ import annotations
 
 import csv
+import io
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +24,9 @@ from numpy.typing import NDArray
 
 from confide.counts import FloatArray
 from confide.errors import SubmissionError, SubmissionProblem, UnreadableError, did_you_mean
+from confide.sources.duckdb_files import connect_duckdb
+from confide.sources.duckdb_tables import DuckTable, quoted_text
+from confide.sources.written_files import literally, long_values
 
 _EXAMPLES = 3
 _LONGEST = 60
@@ -233,59 +243,37 @@ _UTF8, _UTF16 = b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff")
 _NEWLINE, _RETURN = b"\n\r"
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)?")
 _NOT_UTF8 = "the file is not encoded as UTF-8; save it as CSV in UTF-8"
-_BLOCK = 1 << 20
+_NOT_CSV = "the file cannot be read as CSV; check that quotes are closed and that no row is longer than 1 MiB"
+_LONGEST_ROW = 1 << 20
 _LONGEST_HEADER = 1 << 16
 
 
-def csv_rows(content: bytes, columns: tuple[str, str], *, rows: int, limits: ScoreLimits) -> tuple[Any, FloatArray]:
-    """Return the ids of a CSV file as a PyArrow array of text, and its scores, NaN where one is missing."""
-    import pyarrow as pa
-
+def csv_rows(
+    content: bytes, columns: tuple[str, str], *, rows: int, limits: ScoreLimits
+) -> tuple[Sequence[str], FloatArray]:
+    """Return the ids of a CSV file as texts, and its scores, NaN where one is missing."""
     names, begin = _header(content)
     wanted = find_columns(columns, names, limits)
     check_rows(_lines(content, begin), rows)
-    reader = _Reader(content, begin, names, wanted)
-    try:
-        ids, scores = reader.read(pa.float64())
-        return ids, scores.fill_null(float("nan")).to_numpy()
-    except pa.ArrowInvalid:
-        _require_utf8(content)
-    try:
-        ids, texts = reader.read(pa.string(), explained=True)  # perhaps a number that PyArrow does not take, such as +1
-    except pa.ArrowInvalid:
-        raise UnreadableError(_problem(reader.wrong, len(names))) from None
-    return ids, _parse(texts.to_pylist(), ids)
-
-
-class _Reader:
-    """Reads two columns of the bytes behind the header, and remembers rows of another length than the header."""
-
-    def __init__(self, content: bytes, begin: int, names: Sequence[str], wanted: tuple[int, int]) -> None:
-        self._content, self._begin = content, begin
-        self._names = [str(place) for place in range(len(names))]
-        self._wanted = [str(place) for place in wanted]
-        self.wrong: list[tuple[int | None, int]] = []
-
-    def _refuse(self, row: Any) -> str:
-        self.wrong.append((row.number, row.actual_columns))
-        return "error"
-
-    def read(self, scores: Any, *, explained: bool = False) -> tuple[Any, Any]:
-        """Read ids as text and scores as the given type. With `explained`, remember rows that do not fit."""
-        import pyarrow as pa
-        from pyarrow import csv as arrow
-
-        table = arrow.read_csv(
-            pa.BufferReader(pa.py_buffer(self._content).slice(self._begin)),
-            read_options=arrow.ReadOptions(use_threads=False, block_size=_BLOCK, column_names=self._names),
-            parse_options=arrow.ParseOptions(invalid_row_handler=self._refuse if explained else None),
-            convert_options=arrow.ConvertOptions(
-                include_columns=self._wanted,
-                column_types={self._wanted[0]: pa.string(), self._wanted[1]: scores},
-                strings_can_be_null=False,
-            ),
-        )
-        return table.column(0).combine_chunks(), table.column(1).combine_chunks()
+    ids: list[str] = []
+    texts: list[str] = []
+    with long_values(), io.TextIOWrapper(io.BytesIO(content), encoding="utf-8", newline="") as text:
+        text.seek(begin)
+        try:
+            for row in csv.reader(text, strict=True):
+                if len(row) != len(names):
+                    if not row:
+                        continue
+                    raise UnreadableError(_other_length(len(ids) + 1, len(row), len(names)))
+                if sum(map(len, row)) > _LONGEST_ROW:
+                    raise UnreadableError(_NOT_CSV)
+                ids.append(row[wanted[0]])
+                texts.append(row[wanted[1]])
+        except UnicodeDecodeError:
+            raise UnreadableError(_NOT_UTF8) from None
+        except csv.Error:
+            raise UnreadableError(_NOT_CSV) from None
+    return ids, _parse(texts, ids)
 
 
 def _lines(content: bytes, begin: int) -> int:
@@ -320,7 +308,7 @@ def _header(content: bytes) -> tuple[list[str], int]:
     return [name.strip() for name in names], line.end()
 
 
-def _parse(texts: Sequence[str], ids: Any) -> FloatArray:
+def _parse(texts: Sequence[str], ids: Sequence[str]) -> FloatArray:
     """Read numbers as people write them; refuse other texts."""
     scores = np.full(len(texts), np.nan)
     bad = []
@@ -331,7 +319,7 @@ def _parse(texts: Sequence[str], ids: Any) -> FloatArray:
         elif written.lower() not in _ABSENT:
             bad.append(row)
     if bad:
-        shown = ", ".join(f"{shorten(texts[row])} at id {shorten(str(ids[row].as_py()))}" for row in bad[:3])
+        shown = ", ".join(f"{shorten(texts[row])} at id {shorten(ids[row])}" for row in bad[:3])
         some = shown if len(bad) <= 3 else f"{shown} and {len(bad) - 3:,} more"
         count = "1 score is" if len(bad) == 1 else f"{len(bad):,} scores are"
         next_step = "write decimals with a point, for example 0.25 or 1e-3"
@@ -339,22 +327,10 @@ def _parse(texts: Sequence[str], ids: Any) -> FloatArray:
     return scores
 
 
-def _require_utf8(content: bytes) -> None:
-    try:
-        content.decode("utf-8")
-    except UnicodeDecodeError:
-        raise UnreadableError(_NOT_UTF8) from None
-
-
-def _problem(wrong: Sequence[tuple[int | None, int]], columns: int) -> str:
-    """Describe why rows cannot be read, and what to do."""
-    if not wrong:
-        return "the file cannot be read as CSV; check that quotes are closed and that no row is longer than 1 MiB"
-    number, actual = wrong[0]
-    where = "a row" if number is None else f"row {number}"
+def _other_length(number: int, actual: int, columns: int) -> str:
     return (
-        f"{where} has {actual} {'value' if actual == 1 else 'values'} where the header has {columns}; write one row a "
-        "line, and values with commas in quotes"
+        f"row {number} has {actual} {'value' if actual == 1 else 'values'} where the header has {columns}; write one "
+        "row a line, and values with commas in quotes"
     )
 
 
@@ -392,6 +368,54 @@ def parquet_rows(content: bytes, columns: tuple[str, str], *, rows: int, limits:
         raise
     except (pa.ArrowException, OSError, ValueError, OverflowError, KeyError):
         raise _unreadable() from None
+
+
+_USUAL_ENCODINGS = {"PLAIN", "RLE", "PLAIN_DICTIONARY", "RLE_DICTIONARY", "BIT_PACKED", "BYTE_STREAM_SPLIT"}
+
+
+def own_parquet_rows(
+    path: Path, columns: tuple[str, str], *, rows: int, limits: ScoreLimits
+) -> tuple[Sequence[str], FloatArray]:
+    """Return what `parquet_rows` returns, of a file that is the caller's own, and refuse what that refuses."""
+    import duckdb
+
+    _check_footer(path.read_bytes())
+    file = quoted_text(literally(path))
+    try:
+        with connect_duckdb() as con:
+            table = DuckTable(con, f"SELECT * FROM read_parquet({file}, hive_partitioning = false)")  # noqa: S608
+            schema = con.execute(f"SELECT name, num_children FROM parquet_schema({file})").fetchall()  # noqa: S608
+            find_columns(columns, _outer_names(schema), limits)
+            ids, scores = (table[name].type() for name in columns)
+            _require(ids.is_string() or ids.is_integer(), scores.is_floating() or scores.is_integer(), columns)
+            about = f"FROM parquet_metadata({file})"
+            (groups,) = con.execute(f"SELECT count(DISTINCT row_group_id) {about}").fetchone()
+            (counted,) = table.aggregate(rows=table.count()).rows()
+            check_rows(counted["rows"], rows)
+            if groups > limits.most_row_groups:
+                raise UnreadableError(f"the file has more than {limits.most_row_groups} row groups; write it with one")
+            of_ids = f"SELECT DISTINCT encodings {about} WHERE path_in_schema = {quoted_text(columns[0])}"
+            used = {each.strip() for (encodings,) in con.execute(of_ids).fetchall() for each in encodings.split(",")}
+            if not used <= _USUAL_ENCODINGS:
+                raise _unreadable()
+            found = table.select(id=table[columns[0]].cast("string"), score=table[columns[1]].cast("float64")).arrays()
+    except duckdb.Error:
+        raise _unreadable() from None
+    missing = [np.nan if score is None else score for score in found["score"].tolist()]
+    return [one or "" for one in found["id"].tolist()], np.array(missing, dtype=np.float64)
+
+
+def _outer_names(schema: Sequence[tuple[str, int | None]]) -> list[str]:
+    """Return the names of columns from the names of all nodes of a schema, each before its children."""
+    names, inside = [], [1]
+    for name, children in schema:
+        if len(inside) == 2:
+            names.append(name)
+        inside[-1] -= 1
+        inside.append(children or 0)
+        while inside and not inside[-1]:
+            inside.pop()
+    return names
 
 
 def _opened(content: bytes, **options: Any) -> Any:

@@ -27,7 +27,15 @@ from numpy.typing import NDArray
 from confide.counts import FloatArray
 from confide.errors import ParameterError, ScoreError, SubmissionError, SubmissionProblem, UnreadableError, UsageError
 from confide.sources.frames import frame_columns, is_frame
-from confide.sources.submission_rows import AlignedScores, ProblemCode, ScoreLimits, align, csv_rows, parquet_rows
+from confide.sources.submission_rows import (
+    AlignedScores,
+    ProblemCode,
+    ScoreLimits,
+    align,
+    csv_rows,
+    own_parquet_rows,
+    parquet_rows,
+)
 
 Integers = NDArray[np.int64]
 Words = NDArray[np.uint64]
@@ -43,17 +51,13 @@ _SPARSE = 4
 class IdIndex:
     """Places of distinct ids. Building one takes far longer than a file of scores does, so keep it.
 
-    >>> import pyarrow
-    >>> IdIndex(["a", "b"]).places(pyarrow.array(["b", "?", "a"])).tolist()
+    >>> IdIndex(["a", "b"]).places(["b", "?", "a"]).tolist()
     [1, -1, 0]
     """
 
     def __init__(self, ids: Sequence[str]) -> None:
-        import pyarrow as pa
-
         self.ids = tuple(ids)
-        self.array = pa.array(self.ids, type=pa.large_string())
-        self._texts = _Texts.of(self.array)
+        self._texts = _Texts.of(self.ids)
         self._words = int(-(-self._texts.lengths.max(initial=0) // _WORD))
         while True:
             self._factors = [np.uint64(secrets.randbits(64) | 1) for _ in range(self._words + 2)]
@@ -68,20 +72,21 @@ class IdIndex:
         return len(self.ids)
 
     def places(self, ids: Any) -> Integers:
-        """Return the place of each id of a PyArrow array of text; -1 for an id that is not known, or missing.
+        """Return the place of each id of a sequence or a PyArrow array of text; -1 for one not known, or missing.
 
         The array may be encoded by a dictionary, whose texts are then looked up once each.
         """
-        import pyarrow as pa
+        if isinstance(ids, Sequence):
+            texts = _Texts.of(ids)
+        else:
+            import pyarrow as pa
 
-        if pa.types.is_dictionary(ids.type):
-            known = np.append(self.places(ids.dictionary), -1)
-            found: Integers = known[ids.indices.fill_null(known.size - 1).to_numpy(zero_copy_only=False)]
-            return found
-        texts = ids.cast(pa.large_string()).fill_null("")
-        if texts.equals(self.array):
-            return np.arange(len(self), dtype=np.int64)
-        return self._look_up(_Texts.of(texts))
+            if pa.types.is_dictionary(ids.type):
+                known = np.append(self.places(ids.dictionary), -1)
+                found: Integers = known[ids.indices.fill_null(known.size - 1).to_numpy(zero_copy_only=False)]
+                return found
+            texts = _Texts.of_arrow(ids.cast(pa.large_string()).fill_null(""))
+        return np.arange(len(self), dtype=np.int64) if texts.same(self._texts) else self._look_up(texts)
 
     def _hash(self, texts: _Texts) -> Words:
         """Return 64 bits for each text; those of a text that is longer than all ids are of no use."""
@@ -139,16 +144,35 @@ class _Texts:
     lengths: Integers
 
     @classmethod
-    def of(cls, texts: Any) -> _Texts:
+    def of(cls, texts: Sequence[str]) -> _Texts:
+        """Return texts of Python."""
+        written = [text.encode("utf-8", "surrogatepass") for text in texts]
+        lengths = np.fromiter(map(len, written), dtype=np.int64, count=len(written))
+        return cls._of_bytes(b"".join(written), np.concatenate([[0], np.cumsum(lengths)]))
+
+    @classmethod
+    def of_arrow(cls, texts: Any) -> _Texts:
         """Return the texts of a PyArrow array of large strings."""
         _, starts, data = texts.buffers()
         places = np.frombuffer(starts, dtype=np.int64, count=len(texts) + 1, offset=8 * texts.offset)
-        size = 0 if data is None else int(places[-1])
+        return cls._of_bytes(b"" if data is None else data, places)
+
+    @classmethod
+    def _of_bytes(cls, data: Any, places: Integers) -> _Texts:
+        size = int(places[-1])
         padded = np.zeros(size + _WORD, dtype=np.uint8)
         if size:
             padded[:size] = np.frombuffer(data, dtype=np.uint8, count=size)
         eights: Words = np.ndarray((size + 1,), np.uint64, padded, strides=(1,))  # each begins a byte after the last
         return cls(eights, places[:-1], np.diff(places))
+
+    def same(self, other: _Texts) -> bool:
+        """Return whether these are the same texts in the same order; False where they begin elsewhere in memory."""
+        return (
+            np.array_equal(self.begins, other.begins)
+            and np.array_equal(self.lengths, other.lengths)
+            and np.array_equal(self.eights[::_WORD], other.eights[::_WORD])
+        )
 
     def at(self, rows: NDArray[np.intp]) -> _Texts:
         """Return some of the texts."""
@@ -197,16 +221,23 @@ def read_score_file(
     *,
     probabilities: bool = False,
     limits: ScoreLimits | None = None,
+    own: bool = False,
 ) -> AlignedScores:
     """Read a file as `read_scores` does; also tell whether its rows are in the template's order.
 
-    An open file may be given by its descriptor.
+    An open file may be given by its descriptor. With `own` it is a path of the caller's, not a stranger's, and PyArrow
+    is not needed.
     """
     limits = limits or ScoreLimits()
     content = _content(file, limits)
-    read = parquet_rows if kind == "parquet" else csv_rows
+    ids: Any
     try:
-        ids, scores = read(content, columns, rows=len(index), limits=limits)
+        if kind == "csv":
+            ids, scores = csv_rows(content, columns, rows=len(index), limits=limits)
+        elif own and isinstance(file, Path):
+            ids, scores = own_parquet_rows(file, columns, rows=len(index), limits=limits)
+        else:
+            ids, scores = parquet_rows(content, columns, rows=len(index), limits=limits)
     except UnreadableError as error:
         problem, _, step = str(error).partition("; ")
         raise SubmissionError([SubmissionProblem(ProblemCode.UNREADABLE, problem, step)]) from None
@@ -214,7 +245,7 @@ def read_score_file(
         index.places(ids),
         scores,
         ids=index.ids,
-        given=lambda row: str(ids[row].as_py() or ""),
+        given=lambda row: ids[row] if isinstance(ids, Sequence) else str(ids[row].as_py() or ""),
         probabilities=probabilities,
     )
 

@@ -98,7 +98,7 @@ def read_written(
 
     With `columns` the table has these alone, or all columns where the file has not all of these.
     """
-    with _opened(file, packed) as lines, _long_values():
+    with _opened(file, packed) as lines, long_values():
         numbered = _Numbered(lines)
         try:
             first = next(line for line in numbered if line.strip())
@@ -226,7 +226,7 @@ def _of_width(rows: Iterable[list[str]], width: int) -> Iterator[list[str]]:
 
 
 @contextmanager
-def _long_values() -> Iterator[None]:
+def long_values() -> Iterator[None]:
     """Allow values of any length: Python refuses those of more than 128 kB."""
     before = csv.field_size_limit(sys.maxsize)
     try:

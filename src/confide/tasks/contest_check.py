@@ -65,7 +65,7 @@ def check_submission(template_file: str | Path, scores_file: str | Path) -> Subm
     columns = (template.id_column, template.score_column)
     try:
         found = read_score_file(
-            file, kind_of(file), IdIndex(template.ids), columns, probabilities=template.probabilities
+            file, kind_of(file), IdIndex(template.ids), columns, probabilities=template.probabilities, own=True
         )
     except SubmissionError as error:
         return SubmissionCheck(contest=template.contest, rows=len(template), problems=error.problems)

@@ -16,10 +16,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
-
-from flint import arb, ctx, fmpq
+from typing import TYPE_CHECKING, Any
 
 from confide.errors import ConfideError, ParameterError
+
+if TYPE_CHECKING:
+    from flint import arb, fmpq
 
 LARGEST_EXPONENT = 2**20
 SMALLEST_PRECISION = 128
@@ -30,10 +32,17 @@ LARGEST_PRECISION = 2**20
 _PRECISION = threading.RLock()
 
 
+def _flint() -> Any:
+    """Return FLINT, which is loaded for the first number: terms and results are read without it."""
+    import flint
+
+    return flint
+
+
 @contextmanager
 def working_precision(bits: int) -> Iterator[None]:
     """Evaluate balls at a precision of `bits`, one thread at a time, and put the former precision back."""
-    with _PRECISION, ctx.workprec(bits):
+    with _PRECISION, _flint().ctx.workprec(bits):
         yield
 
 
@@ -96,13 +105,13 @@ def as_real(value: ExactReal | Fraction | int) -> ExactReal:
 def exact(value: Fraction | int) -> ExactReal:
     """Return the rational number itself."""
     rational = _rational(value)
-    return ExactReal(lambda: arb(rational))
+    return ExactReal(lambda: _flint().arb(rational))
 
 
 def exponential(value: Fraction | int) -> ExactReal:
     """`exp(value)`."""
     rational = _rational(value)
-    return ExactReal(lambda: arb(rational).exp())
+    return ExactReal(lambda: _flint().arb(rational).exp())
 
 
 def logarithm(value: Fraction | int) -> ExactReal:
@@ -110,7 +119,7 @@ def logarithm(value: Fraction | int) -> ExactReal:
     rational = _rational(value)
     if rational <= 0:
         raise ParameterError("only numbers greater than 0 have a logarithm")
-    return ExactReal(lambda: arb(rational).log())
+    return ExactReal(lambda: _flint().arb(rational).log())
 
 
 def square_root(value: Fraction | int) -> ExactReal:
@@ -118,13 +127,13 @@ def square_root(value: Fraction | int) -> ExactReal:
     rational = _rational(value)
     if rational < 0:
         raise ParameterError("only numbers that are not negative have a square root")
-    return ExactReal(lambda: arb(rational).sqrt())
+    return ExactReal(lambda: _flint().arb(rational).sqrt())
 
 
 def maximum(first: ExactReal | Fraction | int, *others: ExactReal | Fraction | int) -> ExactReal:
     """Return the greatest of several numbers: of balls [a, b] and [c, d] it is [max(a, c), max(b, d)]."""
     reals = [as_real(real) for real in (first, *others)]
-    return ExactReal(lambda: reduce(arb.max, (real.enclose() for real in reals)))
+    return ExactReal(lambda: reduce(_flint().arb.max, (real.enclose() for real in reals)))
 
 
 def lower_bound(real: ExactReal) -> Fraction:
@@ -174,7 +183,8 @@ def upper_sqrt(value: Fraction | int) -> Fraction:
 
 def _rational(value: Fraction | int) -> fmpq:
     fraction = as_fraction(value, "an exact number")
-    return fmpq(fraction.numerator, fraction.denominator)
+    rational: fmpq = _flint().fmpq(fraction.numerator, fraction.denominator)
+    return rational
 
 
 def _writable(value: Fraction | int) -> Fraction:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from html import escape
+from importlib.util import find_spec
 
 import numpy as np
 
-from confide.attacks.adversaries import Effort
-from confide.attacks.exposure import attack_counts
 from confide.evaluation.cautions import band_caution
 from confide.evaluation.evaluation import Evaluation
-from confide.report.attack import CLASS_SIZES, attack_table, sentences
+from confide.kernels import compiler_installed
 from confide.report.evaluation.plots import DRAWINGS, available, figure_size
 from confide.report.evaluation.tables import (
     calibration_table,
@@ -26,7 +25,7 @@ from confide.report.evaluation.tables import (
 )
 from confide.report.evaluation.text import summary
 from confide.report.evaluation.tripod import tripod_section
-from confide.report.origin import exact_banner, provenance_section
+from confide.report.origin import CLASS_SIZES, exact_banner, provenance_section
 from confide.report.style import as_svg
 from confide.report.writers.html import (
     bullets,
@@ -57,14 +56,21 @@ _MORE = (
 def attack_section(evaluation: Evaluation) -> list[str]:
     """Return the section. It is empty where rows are weighted or too few; for many rows it names the command.
 
+    So it does without the extras `fast` and `private`, which attacks need.
+
     The page shows the class sizes too, so they count as published.
     """
     rows = evaluation.rows
     if evaluation.weighted or rows is None or min(evaluation.positives, evaluation.negatives) < 2:
         return []
-    if rows > _MOST_ROWS:
+    attacked = rows <= _MOST_ROWS and compiler_installed() and find_spec("flint") is not None
+    if not attacked:
         text = f"{CLASS_SIZES} An exact ROC curve reveals the label of every row whose score no other row has."
         return [_TITLE, f"<p>{text}</p>", _MORE]
+    from confide.attacks.adversaries import Effort  # loads numba and FLINT
+    from confide.attacks.exposure import attack_counts
+    from confide.report.attack import attack_table, sentences
+
     effort = Effort(work=_WORK, drawn=_DRAWN if rows <= _DRAWN_ROWS else 0)
     generator = np.random.default_rng(0)  # the same data must give the same page
     counts = evaluation.models[0].counts
