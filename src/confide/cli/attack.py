@@ -13,6 +13,7 @@ from confide.cli.lazy_verbs import LazyGroup
 from confide.cli.options import File, Positive, readable
 from confide.errors import ParameterError, UsageError, did_you_mean
 from confide.tasks.output_files import check_report
+from confide.tasks.requests.options import ATTACKED
 
 Label = Annotated[str, typer.Option("--label", "-l", metavar="COL", help="Column of labels, two values.")]
 Seed = Annotated[
@@ -26,7 +27,7 @@ Releases = Annotated[
         "-r",
         metavar="SPEC",
         help="Publication to examine: METRIC or METRIC:exact, METRIC:digits=4, METRIC:epsilon=1 or "
-        "METRIC:epsilon=0.1,times=10, for auc, roc, average_precision, accuracy, log_loss or brier; repeatable, "
+        f"METRIC:epsilon=0.1,times=10, for {', '.join(ATTACKED[:-1])} or {ATTACKED[-1]}; repeatable, "
         "each judged alone. [default: a selection for auc and roc]",
     ),
 ]
