@@ -14,10 +14,11 @@ import pytest
 import confide
 from confide.cli.main import Verbs
 from confide.errors import ParameterError
-from confide.tasks import contest_new, contest_publish, federation_demo, ledger, plan, site
+from confide.tasks import attack, contest_new, contest_publish, federation_demo, ledger, plan, site
 from confide.tasks import learning as steps
 from confide.tasks import release as releases
 from confide.tasks.requests.account import AccountRequest
+from confide.tasks.requests.attack import AttackRequest, ContestAttackRequest, CurveAttackRequest
 from confide.tasks.requests.contest import ContestPlanRequest, ContestRequest, FinalRequest
 from confide.tasks.requests.evaluate import ARRAYS, EvaluateRequest
 from confide.tasks.requests.federation import DemoRequest, ModelRequest, SiteRequest
@@ -86,6 +87,9 @@ VERBS: dict[str, tuple[Any, tuple[Callable[..., Any], ...], set[str]]] = {
         (contest_publish.publish_final, contest_publish.quote_final),
         {"holder", "finalists_file"},
     ),
+    "attack file": (AttackRequest, (confide.attack,), {"source", "generator", "effort", "starting"}),
+    "attack curve": (CurveAttackRequest, (attack.attack_curve,), {"curve"}),
+    "attack contest": (ContestAttackRequest, (attack.attack_contest,), {"generator"}),
     "ledger new": (AccountRequest, (ledger.open_account, ledger.change_caps), {"account"}),
     "site init": (SiteRequest, (site.init_site,), {"kit", "folder"}),
     "site add-model": (ModelRequest, (site.add_model,), {"folder"}),
