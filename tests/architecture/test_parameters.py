@@ -14,7 +14,7 @@ import pytest
 import confide
 from confide.cli.main import Verbs
 from confide.errors import ParameterError
-from confide.tasks import attack, contest_new, contest_publish, federation_demo, ledger, plan, site
+from confide.tasks import attack, contest, federation_demo, ledger, plan, site
 from confide.tasks import learning as steps
 from confide.tasks import release as releases
 from confide.tasks.requests.account import AccountRequest
@@ -23,9 +23,9 @@ from confide.tasks.requests.contest import ContestPlanRequest, ContestRequest, F
 from confide.tasks.requests.evaluate import ARRAYS, EvaluateRequest
 from confide.tasks.requests.federation import DemoRequest, ModelRequest, SiteRequest
 from confide.tasks.requests.learning import SelectRequest, TrainRequest
+from confide.tasks.requests.options import OPTION, Option
 from confide.tasks.requests.plan import ExactPlanRequest, PlanRequest
 from confide.tasks.requests.release import ReleaseRequest
-from confide.tasks.requests.request import OPTION, Option
 from confide.tasks.requests.validate import ValidateRequest
 
 PACKAGE = Path(confide.__file__).parent
@@ -76,15 +76,15 @@ VERBS: dict[str, tuple[Any, tuple[Callable[..., Any], ...], set[str]]] = {
     "evaluate": (EvaluateRequest, (confide.evaluate,), {"data", *ARRAYS, "progress"}),
     "plan": (PlanRequest, (confide.plan,), {"curve"}),
     "plan --exact": (ExactPlanRequest, (plan.plan_exact,), set()),
-    "contest plan": (ContestPlanRequest, (contest_new.plan_contest,), {"begin"}),
+    "contest plan": (ContestPlanRequest, (contest.plan_contest,), {"begin"}),
     "contest new": (
         ContestRequest,
-        (contest_new.make_contest, contest_new.quote_contest),
+        (contest.make_contest, contest.quote_contest),
         {"name", "labels_file"},
     ),
     "contest publish": (
         FinalRequest,
-        (contest_publish.publish_final, contest_publish.quote_final),
+        (contest.publish_final, contest.quote_final),
         {"holder", "finalists_file"},
     ),
     "attack file": (AttackRequest, (confide.attack,), {"source", "generator", "effort", "starting"}),

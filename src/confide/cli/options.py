@@ -14,7 +14,7 @@ import typer
 
 from confide.errors import ParameterError, TokenError, UsageError
 from confide.tasks.requests import options as shared
-from confide.tasks.requests.request import OPTION, Option, Repeat
+from confide.tasks.requests.options import OPTION, Option, Repeat
 
 if TYPE_CHECKING:
     from confide.contest.client import OracleClient

@@ -17,9 +17,8 @@ from confide.report.promises import at_most, guarantee_words
 from confide.report.style import GREY, as_svg, style
 from confide.report.writers.html import bullets, figure, figures, html_table, lead, whole_page
 from confide.report.writers.terminal import Table, print_bullets, print_line, print_table
+from confide.tasks.contest import ContestQuote, FinalQuote, NewContest, PublishedFinal
 from confide.tasks.contest_check import SubmissionCheck
-from confide.tasks.contest_new import ContestQuote, NewContest
-from confide.tasks.contest_publish import FinalQuote, PublishedFinal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -20,7 +20,7 @@ from confide.counts import FloatArray, ScoreCounts
 from confide.errors import ColumnError, DataError, ParameterError, UsageError
 from confide.sources.tables import as_table, discreet
 from confide.tasks.requests.attack import AttackRequest, ContestAttackRequest, CurveAttackRequest
-from confide.tasks.requests.request import verb_of
+from confide.tasks.requests.options import verb_of
 
 NAMES = {
     "false_positive_rate": ("false_positive_rate", "fpr"),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from confide.errors import ParameterError
 from confide.metrics.names import Face, names_of
 from confide.tasks.requests import options
-from confide.tasks.requests.request import Repeat, option
+from confide.tasks.requests.options import Repeat, option
 
 if TYPE_CHECKING:
     import numpy as np

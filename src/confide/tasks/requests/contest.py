@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from confide.errors import ParameterError
 from confide.metrics.names import Face, names_of
 from confide.tasks.requests import options
-from confide.tasks.requests.request import option
+from confide.tasks.requests.options import option
 
 if TYPE_CHECKING:
     from confide.contest.terms import ContestTerms

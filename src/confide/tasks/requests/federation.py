@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from confide.errors import UsageError
-from confide.tasks.requests.request import Repeat, option
+from confide.tasks.requests.options import Repeat, option
 
 FEWEST_DEMO_SITES, MOST_DEMO_SITES = 3, 5
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from confide.errors import ParameterError
 from confide.tasks.requests import options
-from confide.tasks.requests.request import Repeat, option
+from confide.tasks.requests.options import Repeat, option
 
 if TYPE_CHECKING:
     from confide.learning.workflow import Workflow

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from confide.errors import ParameterError, did_you_mean
 from confide.metrics.names import metric_named
 from confide.tasks.requests import options
-from confide.tasks.requests.request import Repeat, option
+from confide.tasks.requests.options import Repeat, option
 
 if TYPE_CHECKING:
     from confide.privacy.guarantee import Exact
