@@ -147,3 +147,14 @@ def test_a_request_does_not_change() -> None:
     request = ReleaseRequest("rows.csv", label="died", score="risk", epsilon=1)
     with pytest.raises(FrozenInstanceError):
         request.epsilon = 2  # type: ignore[misc]
+
+
+def test_the_text_of_a_request_shows_no_rows_and_no_place_with_a_password() -> None:
+    place = "postgresql://ana:hush@db.example/ledgers"
+    shown = repr(
+        ReleaseRequest([1, 0], label="died", score="risk", epsilon=1, data_name="rows, version 1", ledger=place)
+    )
+    assert "hush" not in shown
+    assert "[1, 0]" not in shown
+    site = SiteRequest("kit.zip", "site", model_name="m", data=place, label="died")
+    assert "hush" not in repr(site)

@@ -96,7 +96,7 @@ class AccountRequest:
             help="The most epsilon for this analyst; repeatable.",
         ),
     )
-    ledger: LedgerPlace = field(default=None, metadata=options.LEDGER)
+    ledger: LedgerPlace = field(default=None, repr=False, metadata=options.LEDGER)
 
     def __post_init__(self) -> None:
         if self.data is not None and self.data_name is not None:

@@ -117,7 +117,7 @@ class ContestRequest:
         default=2, metadata=option(metavar="N", kind=int, help="Submissions of a participant in the final.")
     )
     level: float = field(default=0.95, metadata=options.LEVEL)
-    ledger: LedgerPlace = field(default=None, metadata=options.LEDGER)
+    ledger: LedgerPlace = field(default=None, repr=False, metadata=options.LEDGER)
     account: str | None = field(default=None, metadata=options.ACCOUNT)
     also_charge: bool = field(default=False, metadata=options.ALSO_CHARGE)
     out: str | Path = field(
@@ -192,7 +192,7 @@ class FinalRequest:
         metadata=option("--labels", metavar="FILE", kind=Path, help="The private file that the contest was made from."),
     )
     finalists_file: str | Path = field(kw_only=False)
-    ledger: LedgerPlace = field(default=None, metadata=options.LEDGER)
+    ledger: LedgerPlace = field(default=None, repr=False, metadata=options.LEDGER)
     account: str | None = field(
         default=None,
         metadata=option(metavar="NAME", help="Account to charge. [default: the one that paid for the board]"),

@@ -94,7 +94,7 @@ class SiteRequest(_ModelRows):
     kit: str | Path = field(kw_only=False)
     folder: str | Path = field(kw_only=False)
     model_name: str = field(metadata=_MODEL_NAME)
-    data: str | Path = field(metadata=_DATA)
+    data: str | Path = field(repr=False, metadata=_DATA)
     label: str = field(metadata=_LABEL)
     studies: Sequence[str] = field(
         default=(),
@@ -149,7 +149,7 @@ class ModelRequest(_ModelRows):
 
     folder: str | Path = field(kw_only=False)
     model_name: str = field(kw_only=False, metadata=_MODEL_NAME)
-    data: str | Path | None = field(default=None, metadata=_DATA)
+    data: str | Path | None = field(default=None, repr=False, metadata=_DATA)
     label: str | None = field(default=None, metadata=_LABEL)
     same_as: str | None = field(
         default=None,

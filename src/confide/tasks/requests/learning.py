@@ -111,7 +111,7 @@ class WorkflowRequest:
     rows_per_person: int | None = field(default=None, metadata=options.ROWS_PER_PERSON)
     data_name: str | None = None
     question: PublicQuestion | None = None
-    ledger: LedgerPlace = field(default=None, metadata=options.LEDGER)
+    ledger: LedgerPlace = field(default=None, repr=False, metadata=options.LEDGER)
     account: str | None = field(default=None, metadata=options.ACCOUNT)
     analyst: str | None = field(default=None, metadata=options.ANALYST)
     also_charge: bool = field(default=False, metadata=options.ALSO_CHARGE)

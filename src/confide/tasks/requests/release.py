@@ -156,7 +156,7 @@ class ReleaseRequest:
         ),
     )
     question: PublicQuestion | None = None
-    ledger: LedgerPlace = field(default=None, metadata=options.LEDGER)
+    ledger: LedgerPlace = field(default=None, repr=False, metadata=options.LEDGER)
     account: str | None = field(default=None, metadata=options.ACCOUNT)
     analyst: str | None = field(default=None, metadata=options.ANALYST)
     also_charge: bool = field(default=False, metadata=options.ALSO_CHARGE)
