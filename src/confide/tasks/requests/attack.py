@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from confide.errors import ParameterError
 from confide.metrics.names import Face, names_of
 from confide.tasks.requests import options
-from confide.tasks.requests.options import Repeat, option
+from confide.tasks.requests.options import Repeat, option, optional
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,37 +45,18 @@ class AttackRequest:
             "judged alone. [default: a selection for auc and roc]",
         ),
     )
-    label: str | None = field(
-        default=None, metadata=option("-l", metavar="COL", required=True, help="Column of labels, two values.")
-    )
-    score: str | None = field(
-        default=None, metadata=option("-s", metavar="COL", required=True, help="Column of scores.")
-    )
+    label: str | None = optional(None, "-l", metavar="COL", required=True, help="Column of labels, two values.")
+    score: str | None = optional(None, "-s", metavar="COL", required=True, help="Column of scores.")
     positive: str | None = field(default=None, metadata=options.POSITIVE)
-    class_sizes: bool = field(
-        default=False,
-        metadata=option(kind=bool, help="The exact numbers of positives and negatives are published too."),
+    class_sizes: bool = optional(
+        False, kind=bool, help="The exact numbers of positives and negatives are published too."
     )
-    level: float = field(
-        default=0.9,
-        metadata=option(metavar="P", kind=float, help="Probability from which on a label counts as known."),
+    level: float = optional(0.9, metavar="P", kind=float, help="Probability from which on a label counts as known.")
+    sure: float = optional(
+        0.75, metavar="P", kind=float, help="Probability of a label that no adversary may reach; epsilon follows."
     )
-    sure: float = field(
-        default=0.75,
-        metadata=option(
-            metavar="P",
-            kind=float,
-            help="Probability of a label that no adversary may reach; epsilon follows.",
-        ),
-    )
-    trials: int = field(
-        default=200,
-        metadata=option(
-            metavar="N",
-            kind=int,
-            least=1,
-            help="Number of times that a release with noise is drawn and attacked.",
-        ),
+    trials: int = optional(
+        200, metavar="N", kind=int, least=1, help="Number of times that a release with noise is drawn and attacked."
     )
     seed: int | None = field(default=None, metadata=_SEED)
     generator: np.random.Generator | None = None
@@ -91,9 +72,8 @@ class CurveAttackRequest:
     """Request to examine a published ROC curve. `attack_curve` says what the fields mean."""
 
     curve: str | Path | RocPoints = field(kw_only=False)
-    before: str | Path | RocPoints | None = field(
-        default=None,
-        metadata=option(metavar="CURVE", kind=Path, help="Earlier curve of the same rows without one: find that row."),
+    before: str | Path | RocPoints | None = optional(
+        None, metavar="CURVE", kind=Path, help="Earlier curve of the same rows without one: find that row."
     )
     scores: Any = field(
         default=None,
@@ -105,18 +85,13 @@ class CurveAttackRequest:
         repr=False,
         metadata=option(metavar="FILE", kind=Path, help="Rows that the adversary knows: find them on the curve."),
     )
-    label: str | None = field(default=None, metadata=option("-l", metavar="COL", help="With --known: labels."))
-    score: str | None = field(
-        default=None, metadata=option("-s", metavar="COL", help="Column of scores of --scores or --known.")
-    )
+    label: str | None = optional(None, "-l", metavar="COL", help="With --known: labels.")
+    score: str | None = optional(None, "-s", metavar="COL", help="Column of scores of --scores or --known.")
     positive: str | None = field(default=None, metadata=options.POSITIVE)
-    digits: int | None = field(
-        default=None,
-        metadata=option(metavar="D", kind=int, help="Decimals that rates were rounded to. [default: exact]"),
+    digits: int | None = optional(
+        None, metavar="D", kind=int, help="Decimals that rates were rounded to. [default: exact]"
     )
-    rows: int | None = field(
-        default=None, metadata=option("-n", metavar="N", kind=int, least=2, help="Rows, if known.")
-    )
+    rows: int | None = optional(None, "-n", metavar="N", kind=int, least=2, help="Rows, if known.")
     positives: int | None = field(
         default=None, repr=False, metadata=option(metavar="N", kind=int, least=1, help="Positive rows, if known.")
     )
@@ -143,23 +118,18 @@ class ContestAttackRequest:
     queries: int = field(
         kw_only=False, metadata=option("-q", metavar="K", kind=int, help="Number of submissions allowed.")
     )
-    oracle: str | Publication | None = field(
-        default=None,
-        metadata=option(
-            metavar="SPEC",
-            help="Answers of the oracle: METRIC:exact, METRIC:digits=5 or METRIC:epsilon=1 (for each answer), for auc, "
-            "average_precision, accuracy, log_loss or brier. [default: auc:digits=5, with a Ladder accuracy]",
-        ),
+    oracle: str | Publication | None = optional(
+        None,
+        metavar="SPEC",
+        help="Answers of the oracle: METRIC:exact, METRIC:digits=5 or METRIC:epsilon=1 (for each answer), for auc, "
+        "average_precision, accuracy, log_loss or brier. [default: auc:digits=5, with a Ladder accuracy]",
     )
     positives: int | None = field(
         default=None,
         repr=False,
         metadata=option(metavar="N", kind=int, help="Number of positive rows. [default: half]"),
     )
-    ladder: str | None = field(
-        default=None,
-        metadata=option(metavar="STEP", help="Defend with the Ladder of Blum & Hardt and this step."),
-    )
+    ladder: str | None = optional(None, metavar="STEP", help="Defend with the Ladder of Blum & Hardt and this step.")
     seed: int | None = field(default=None, metadata=_SEED)
     generator: np.random.Generator | None = None
 

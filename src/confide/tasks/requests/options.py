@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
@@ -59,6 +59,11 @@ class Option:
 def option(*flags: str, **described: Any) -> Mapping[str, Option]:
     """Return the metadata of a field that is an option of a command; see `Option`."""
     return {OPTION: Option(flags=flags, **described)}
+
+
+def optional(default: Any, *flags: str, **described: Any) -> Any:
+    """Return a field with a default that is an option of a command; see `Option`."""
+    return field(default=default, metadata=option(*flags, **described))
 
 
 def verb_of(request: Callable[P, R], *, by_position: str = "") -> Callable[[Callable[[R], T]], Callable[P, T]]:
