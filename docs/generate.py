@@ -74,7 +74,7 @@ def metrics() -> str:
         "# Metrics\n",
         "`confide.metric_score(counts, NAME, **options)` computes any of these; "
         "`confide.intervals.estimate(counts, NAME)` adds standard error and interval.\n",
-        "| name | also | better | ranks only | needs probabilities | options | offered too by |",
+        "| name | aliases | better | ranks only | needs probabilities | options | also offered by |",
         "|---|---|---|---|---|---|---|",
     ]
     for metric in METRICS.values():
@@ -85,7 +85,9 @@ def metrics() -> str:
         lines.append(
             f"| `{metric.name}` | {also} | {facts.better.value} | {ranks} | {probabilities} | {options} | {others} |"
         )
-    lines.append("\nOther faces offer these, too:\n\n| name | also | title | offered by |\n|---|---|---|---|")
+    lines.append(
+        "\nOther parts of the package offer these, too:\n\n| name | aliases | title | offered by |\n|---|---|---|---|"
+    )
     for facts in METRIC_NAMES.values():
         if Face.EXACT not in facts.faces:
             also = ", ".join(f"`{one}`" for one in facts.aliases)

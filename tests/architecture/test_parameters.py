@@ -14,17 +14,18 @@ import pytest
 import confide
 from confide.cli.main import Verbs
 from confide.errors import ParameterError
-from confide.tasks import contest_new, contest_publish, federation_demo, ledger, plan, site
+from confide.tasks import attack, contest, federation_demo, ledger, plan, site
 from confide.tasks import learning as steps
 from confide.tasks import release as releases
 from confide.tasks.requests.account import AccountRequest
+from confide.tasks.requests.attack import AttackRequest, ContestAttackRequest, CurveAttackRequest
 from confide.tasks.requests.contest import ContestPlanRequest, ContestRequest, FinalRequest
 from confide.tasks.requests.evaluate import ARRAYS, EvaluateRequest
 from confide.tasks.requests.federation import DemoRequest, ModelRequest, SiteRequest
 from confide.tasks.requests.learning import SelectRequest, TrainRequest
+from confide.tasks.requests.options import OPTION, Option
 from confide.tasks.requests.plan import ExactPlanRequest, PlanRequest
 from confide.tasks.requests.release import ReleaseRequest
-from confide.tasks.requests.request import OPTION, Option
 from confide.tasks.requests.validate import ValidateRequest
 
 PACKAGE = Path(confide.__file__).parent
@@ -75,17 +76,20 @@ VERBS: dict[str, tuple[Any, tuple[Callable[..., Any], ...], set[str]]] = {
     "evaluate": (EvaluateRequest, (confide.evaluate,), {"data", *ARRAYS, "progress"}),
     "plan": (PlanRequest, (confide.plan,), {"curve"}),
     "plan --exact": (ExactPlanRequest, (plan.plan_exact,), set()),
-    "contest plan": (ContestPlanRequest, (contest_new.plan_contest,), {"begin"}),
+    "contest plan": (ContestPlanRequest, (contest.plan_contest,), {"begin"}),
     "contest new": (
         ContestRequest,
-        (contest_new.make_contest, contest_new.quote_contest),
+        (contest.make_contest, contest.quote_contest),
         {"name", "labels_file"},
     ),
     "contest publish": (
         FinalRequest,
-        (contest_publish.publish_final, contest_publish.quote_final),
+        (contest.publish_final, contest.quote_final),
         {"holder", "finalists_file"},
     ),
+    "attack file": (AttackRequest, (confide.attack,), {"source", "generator", "effort", "starting"}),
+    "attack curve": (CurveAttackRequest, (attack.attack_curve,), {"curve"}),
+    "attack contest": (ContestAttackRequest, (attack.attack_contest,), {"generator"}),
     "ledger new": (AccountRequest, (ledger.open_account, ledger.change_caps), {"account"}),
     "site init": (SiteRequest, (site.init_site,), {"kit", "folder"}),
     "site add-model": (ModelRequest, (site.add_model,), {"folder"}),
@@ -143,3 +147,14 @@ def test_a_request_does_not_change() -> None:
     request = ReleaseRequest("rows.csv", label="died", score="risk", epsilon=1)
     with pytest.raises(FrozenInstanceError):
         request.epsilon = 2  # type: ignore[misc]
+
+
+def test_the_text_of_a_request_shows_no_rows_and_no_place_with_a_password() -> None:
+    place = "postgresql://ana:hush@db.example/ledgers"
+    shown = repr(
+        ReleaseRequest([1, 0], label="died", score="risk", epsilon=1, data_name="rows, version 1", ledger=place)
+    )
+    assert "hush" not in shown
+    assert "[1, 0]" not in shown
+    site = SiteRequest("kit.zip", "site", model_name="m", data=place, label="died")
+    assert "hush" not in repr(site)

@@ -32,7 +32,7 @@ COLUMN_NAMES = (
     "tasks.requests.release.ReleaseRequest tasks.requests.learning.WorkflowRequest "
     "tasks.requests.contest.ContestRequest tasks.requests.account.AccountRequest "
     "tasks.requests.federation.SiteRequest tasks.requests.federation.ModelRequest "
-    "tasks.requests.federation.DemoRequest "
+    "tasks.requests.federation.DemoRequest tasks.requests.attack.CurveAttackRequest "
     "tasks.requests.learning.SelectRequest tasks.requests.learning.TrainRequest "
     "contest.server.home.Settings report.evaluation.plots._Curve "
     "contest.server.chain.Writer contest.server.submissions.Submission"
@@ -44,7 +44,8 @@ PUBLIC_FACTS = (
     "privacy.mechanisms.average_precision_sensitivity.LocalSensitivity privacy.queries.Noise "
     "privacy.noisy_numbers.PositivesScale privacy.noisy_numbers.GivenScale federation.site.local_models.Scorer "
     "evaluation.settings.Settings provenance.Provenance tasks.contest_demo.ContestDemo "
-    "tasks.requests.contest.ContestPlanRequest "
+    "tasks.requests.contest.ContestPlanRequest tasks.requests.attack.AttackRequest "
+    "tasks.requests.attack.ContestAttackRequest "
     "attacks.from_auc.labelings.Labelings attacks.from_auc.labeling_count.LabelingCount "
     "attacks.from_auc.posterior._Part "
     "releases.simulation.StandIn sources.paired_sums._Digits"
@@ -81,7 +82,7 @@ EXACT_RESULTS = (
 )
 """Exact results that the owner of the data asked for, and that are made to be read."""
 
-NESTED = "sources.rank_tables.RankedTable tasks.contest_new.ReadyContest"
+NESTED = "sources.rank_tables.RankedTable tasks.contest.ReadyContest"
 """Classes whose shown fields hide themselves."""
 
 PUBLIC = frozenset(" ".join((COLUMN_NAMES, PUBLIC_FACTS, SENT, RELEASED, EXACT_RESULTS, NESTED)).split())

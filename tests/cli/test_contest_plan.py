@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from confide.tasks.contest_new import plan_contest, planned_repetitions
+from confide.tasks.contest import plan_contest, planned_repetitions
 from confide.tasks.requests.contest import ContestPlanRequest
 from tests.cli.commands import confide
 

@@ -12,7 +12,7 @@ from confide import Ledger
 from confide.contest.bundles import Finalist, ServerBundle, choose
 from confide.counts import FloatArray
 from confide.privacy.queries import Noise
-from confide.tasks.contest_new import NewContest, make_contest
+from confide.tasks.contest import NewContest, make_contest
 
 POSITIVE, NEGATIVE = "deceased-xyz", "discharged-abc"
 ROWS = 120

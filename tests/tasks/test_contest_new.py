@@ -15,7 +15,7 @@ import pytest
 
 from confide.contest.template import Template
 from confide.errors import BudgetError, ColumnError, ConfideError, DataError, LabelError, ParameterError, UsageError
-from confide.tasks.contest_new import prepare_contest, quote_contest
+from confide.tasks.contest import prepare_contest, quote_contest
 from confide.tasks.requests.contest import ContestRequest
 from tests.cli.commands import confide
 from tests.noises import FORBIDDEN, SILENT, seeded

@@ -17,7 +17,7 @@ from confide.contest.labels import labels_from_dict
 from confide.contest.terms import FinalMechanism
 from confide.errors import BudgetError, ConfideError, DataError, ParameterError, UnreadableError, UsageError
 from confide.metrics.ranking import auc_score
-from confide.tasks.contest_publish import PublishedFinal, publish_final, quote_final
+from confide.tasks.contest import PublishedFinal, publish_final, quote_final
 from tests.noises import FORBIDDEN, SILENT, seeded
 from tests.tasks.contest_files import IDS, LABELS, Holder, scores_for, write_labels
 

@@ -21,9 +21,8 @@ from confide import Ledger
 from confide.errors import BudgetError, ConfideError, ParameterError, UsageError
 from confide.learning.workflow import HELD_OUT, TRAINING, Workflow
 from confide.ledger.question import PublicQuestion
-from confide.tasks.learning import quote_select, quote_train
+from confide.tasks.learning import quote_select, quote_train, workflow_rows
 from confide.tasks.requests.learning import SelectRequest
-from confide.tasks.workflow_step import workflow_rows
 from tests.cli.commands import confide as command
 
 FEATURES: dict[str, Any] = {"label": "died", "columns": ["smoker", "age=50,60", "sex=f|m"]}

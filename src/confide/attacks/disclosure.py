@@ -14,7 +14,7 @@ from confide.counts import FloatArray
 from confide.errors import ParameterError
 from confide.intervals.interval import Interval
 from confide.intervals.proportions import wilson_interval_of
-from confide.metrics.names import METRIC_NAMES, Better, Face, metric_named, metric_title, names_of, offered_metric
+from confide.metrics.names import METRIC_NAMES, Better, Face, metric_title, names_of, offered_metric
 from confide.privacy.adversary import success_bound
 from confide.privacy.guarantee import Guarantee, checked_epsilon, exact_fraction, shown, typed
 from confide.privacy.neighbours import Neighbours
@@ -97,7 +97,7 @@ class Publication:
     times: int = 1
 
     def __post_init__(self) -> None:
-        offered_metric(self.metric, Face.ATTACK, "cannot attack")
+        object.__setattr__(self, "metric", offered_metric(self.metric, Face.ATTACK, "cannot attack").name)
         if self.digits is not None and not 0 <= self.digits <= MOST_DIGITS:
             raise ParameterError(f"digits must lie between 0 and {MOST_DIGITS}; got {self.digits}")
         if self.epsilon is not None and self.metric not in RELEASED:
@@ -113,7 +113,6 @@ class Publication:
         Publication(metric='auc', digits=4, epsilon=None, times=1)
         """
         metric, _, how = text.strip().partition(":")
-        metric = metric_named(metric)
         if how in ("", "exact"):
             return cls(metric=metric)
         digits = re.fullmatch(r"digits=([0-9]{1,3})", how)

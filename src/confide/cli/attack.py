@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -10,46 +11,16 @@ import typer
 
 from confide.cli import output
 from confide.cli.lazy_verbs import LazyGroup
-from confide.cli.options import File, Positive, readable
+from confide.cli.options import File, options_of, readable
 from confide.errors import ParameterError, UsageError, did_you_mean
 from confide.tasks.output_files import check_report
+from confide.tasks.requests.attack import AttackRequest, ContestAttackRequest, CurveAttackRequest
 
-Label = Annotated[str, typer.Option("--label", "-l", metavar="COL", help="Column of labels, two values.")]
-Seed = Annotated[
-    int | None, typer.Option(metavar="N", help="Draw rows, labelings and coins again as before; noise is always new.")
-]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of words and tables.")]
-Releases = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--release",
-        "-r",
-        metavar="SPEC",
-        help="Publication to examine: METRIC or METRIC:exact, METRIC:digits=4, METRIC:epsilon=1 or "
-        "METRIC:epsilon=0.1,times=10, for auc, roc, average_precision, accuracy, log_loss or brier; repeatable, "
-        "each judged alone. [default: a selection for auc and roc]",
-    ),
-]
 
 
-def attack_contest(
-    rows: Annotated[int, typer.Option("--rows", "-n", metavar="N", help="Number of rows of the test set.")],
-    queries: Annotated[int, typer.Option("--queries", "-q", metavar="K", help="Number of submissions allowed.")],
-    oracle: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SPEC",
-            help="Answers of the oracle: METRIC:exact, METRIC:digits=5 or METRIC:epsilon=1 (for each answer), for auc, "
-            "average_precision, accuracy, log_loss or brier. [default: auc:digits=5, with a Ladder accuracy]",
-        ),
-    ] = None,
-    positives: Annotated[int | None, typer.Option(metavar="N", help="Number of positive rows. [default: half]")] = None,
-    ladder: Annotated[
-        str | None, typer.Option(metavar="STEP", help="Defend with the Ladder of Blum & Hardt and this step.")
-    ] = None,
-    seed: Seed = None,
-    as_json: AsJson = False,
-) -> None:
+@options_of(ContestAttackRequest)
+def attack_contest(request: partial[ContestAttackRequest], as_json: AsJson = False) -> None:
     """Rehearse a contest: attack its scoring oracle with submissions alone, without any learning. Needs no data.
 
     Labels are drawn at random. One attack reads them from the answers. Another puts random submissions together until
@@ -66,7 +37,7 @@ def attack_contest(
     from confide.tasks.attack import attack_contest as rehearse
 
     with output.busy("holding the contest"):
-        held = rehearse(rows, queries, oracle=oracle, positives=positives, ladder=ladder, seed=seed)
+        held = rehearse(**request.keywords)
     if as_json:
         output.print_json(held.to_dict())
         return
@@ -76,33 +47,15 @@ def attack_contest(
         typer.echo(line)
 
 
+@options_of(CurveAttackRequest)
 def attack_curve(
+    request: partial[CurveAttackRequest],
     curve: Annotated[
         Path,
         typer.Argument(
             metavar="CURVE", help="File with columns fpr, tpr and, where published, threshold; from (0, 0) to (1, 1)."
         ),
     ],
-    before: Annotated[
-        Path | None, typer.Option(metavar="CURVE", help="Earlier curve of the same rows without one: find that row.")
-    ] = None,
-    scores: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Scores of all rows, without labels: find the labels.")
-    ] = None,
-    known: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Rows that the adversary knows: find them on the curve.")
-    ] = None,
-    label: Annotated[str | None, typer.Option("--label", "-l", metavar="COL", help="With --known: labels.")] = None,
-    score: Annotated[
-        str | None, typer.Option("--score", "-s", metavar="COL", help="Column of scores of --scores or --known.")
-    ] = None,
-    positive: Positive = None,
-    digits: Annotated[
-        int | None, typer.Option(metavar="D", help="Decimals that rates were rounded to. [default: exact]")
-    ] = None,
-    rows: Annotated[int | None, typer.Option("--rows", "-n", metavar="N", min=2, help="Rows, if known.")] = None,
-    positives: Annotated[int | None, typer.Option(metavar="N", min=1, help="Positive rows, if known.")] = None,
-    negatives: Annotated[int | None, typer.Option(metavar="N", min=1, help="Negative rows, if known.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what the points of a published ROC curve give away: class sizes, labels, single rows.
@@ -124,19 +77,7 @@ def attack_curve(
     from confide.tasks.attack import attack_curve as attack
 
     with output.busy("reading and attacking"):
-        done = attack(
-            curve,
-            digits=digits,
-            rows=rows,
-            positives=positives,
-            negatives=negatives,
-            before=before,
-            scores=scores,
-            known=known,
-            label=label,
-            score=score,
-            positive=positive,
-        )
+        done = attack(curve, **request.keywords)
     if as_json:
         output.print_json(done.to_dict())
         return
@@ -146,23 +87,10 @@ def attack_curve(
         typer.echo(line)
 
 
+@options_of(AttackRequest)
 def attack_file(
+    request: partial[AttackRequest],
     file: File,
-    label: Label,
-    score: Annotated[str, typer.Option("--score", "-s", metavar="COL", help="Column of scores.")],
-    release: Releases = None,
-    positive: Positive = None,
-    class_sizes: Annotated[
-        bool, typer.Option("--class-sizes", help="The exact numbers of positives and negatives are published too.")
-    ] = False,
-    level: Annotated[float, typer.Option(metavar="P", help="Probability from which on a label counts as known.")] = 0.9,
-    sure: Annotated[
-        float, typer.Option(metavar="P", help="Probability of a label that no adversary may reach; epsilon follows.")
-    ] = 0.75,
-    trials: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Number of times that a release with noise is drawn and attacked.")
-    ] = 200,
-    seed: Seed = None,
     as_json: AsJson = False,
     report: Annotated[
         Path | None, typer.Option(metavar="OUT.html", help="Write a report: one HTML file that opens offline.")
@@ -186,21 +114,9 @@ def attack_file(
 
     if report is not None:
         check_report(report, file)
-    releases = release or USUAL
+    releases = request.keywords.get("releases", USUAL)
     with output.steps(len(set(releases)), "reading and attacking") as step:
-        done = attack(
-            readable(file),
-            releases,
-            label=label,
-            score=score,
-            positive=positive,
-            level=level,
-            sure=sure,
-            class_sizes=class_sizes,
-            trials=trials,
-            seed=seed,
-            starting=lambda published: step(str(published)),
-        )
+        done = attack(readable(file), **request.keywords, starting=lambda published: step(str(published)))
     if report is not None:
         from confide.report.attack import attack_page
 

@@ -1,8 +1,10 @@
-"""Commands of `confide contest`, but for its demonstration: run a contest on secret labels."""
+"""Commands of `confide contest`, but for its demonstration, and `confide submit` and `confide serve`."""
 
 from __future__ import annotations
 
+import os
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -16,14 +18,14 @@ from confide.cli import options, output
 from confide.cli.lazy_verbs import LazyGroup, Verb
 from confide.cli.options import AllowHttp, AsJson, ContestArgument, OptionalTo, To, client_of, options_of
 from confide.cli.steps import print_next, print_notes
-from confide.errors import OracleError, UsageError
+from confide.errors import OracleError, SubmissionError, UsageError
 from confide.tasks.requests.contest import ContestPlanRequest, ContestRequest, FinalRequest
 
 if TYPE_CHECKING:
     from confide.contest.client import OracleClient
-    from confide.contest.client.results import Contest
+    from confide.contest.client.results import Contest, Submission
     from confide.report.contest import Token
-    from confide.tasks.contest_publish import PublishedFinal, ReadyFinal
+    from confide.tasks.contest import PublishedFinal, ReadyFinal
 
 
 @options_of(ContestPlanRequest)
@@ -45,7 +47,7 @@ def plan(
 
         confide contest plan --rows 2000 --prevalence 0.5 --answers 200 --epsilon 1 --metric brier --json
     """
-    from confide.tasks.contest_new import plan_contest, planned_repetitions
+    from confide.tasks.contest import plan_contest, planned_repetitions
     from confide.tasks.output_files import check_report
 
     if report is not None:
@@ -101,7 +103,7 @@ def new(
 
         confide contest new vendor labels.csv -l died -e 0.1 --per-answer --account trial
     """
-    from confide.tasks.contest_new import prepare_contest
+    from confide.tasks.contest import prepare_contest
 
     with output.busy("reading"):
         ready = prepare_contest(request(name, labels_file))
@@ -477,7 +479,7 @@ def publish(
     """
     from confide.report.contest import print_final
     from confide.report.contest import print_price_of_final as print_price
-    from confide.tasks.contest_publish import prepare_publication
+    from confide.tasks.contest import prepare_publication
 
     with output.busy("reading"):
         ready = prepare_publication(request(holder=holder, finalists_file=finalists_file))
@@ -541,6 +543,134 @@ def restore(
         found = put_back(folder, home)
     typer.echo(found.summary(), err=True)
     print_next(("Serve it:", (f"confide serve --home {home}",)))
+
+
+def submit(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Ids and scores: CSV or Parquet, a line for each id of the template.")
+    ],
+    to: To,
+    contest: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Name of the contest, unless the address has it.")
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check/--no-check", help="Check the file against the contest's template first.")
+    ] = True,
+    allow_http: AllowHttp = False,
+    as_json: AsJson = False,
+) -> None:
+    """Submit scores to a contest, and see how good they are.
+
+    The token is read from the variable CONFIDE_TOKEN. The file is checked here before it is sent; what does not fit
+    costs no submission. The same scores are the same submission: if the connection breaks, submit again. Exit code 3
+    means that no submission is left for now.
+
+    Examples:
+
+        confide submit scores.csv --to https://oracle.example/contests/heart
+
+        confide submit scores.parquet --to https://oracle.example --contest heart --json
+    """
+    if str(file) == "-":
+        raise UsageError("a submission is a file; standard input cannot be sent again if the connection breaks")
+    client = client_of(to, contest, allow_http=allow_http)
+    if check:
+        _check_file(client, file)
+    done = _send_file(client, file)
+    with output.busy("waiting for the board"):
+        board = client.leaderboard(after=done)
+    if as_json:
+        entry = board.entry(done.participant)
+        output.print_json(
+            {**done.to_dict(), "rank": None if entry is None else entry.rank, "entries": len(board.entries)}
+        )
+        return
+    from confide.report.contest import print_submission
+
+    print_submission(done, board, client.contest().terms, output.console())
+
+
+def _check_file(client: OracleClient, file: Path) -> None:
+    """Refuse a file that does not fit, before it is sent."""
+    from confide.tasks.contest_check import check_submission
+
+    with output.busy("checking the file"), tempfile.TemporaryDirectory() as folder:
+        template = Path(folder) / "template.json"
+        template.write_text(client.template().to_json(), encoding="utf-8")
+        found = check_submission(template, file)
+    if not found.fits:
+        raise SubmissionError(found.problems)
+
+
+def _send_file(client: OracleClient, file: Path) -> Submission:
+    with output.bytes_sent("sending") as progress:
+        return client.submit(file, progress=progress)
+
+
+def serve(
+    bundles: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[SERVER.ZIP]...", help="Contests to serve, as `confide contest new` wrote them."),
+    ] = None,
+    home: Annotated[
+        Path, typer.Option(metavar="DIR", help="Folder of the database, the contests and the score files.")
+    ] = Path("oracle"),
+    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Address to listen on; put TLS before others.")] = (
+        "127.0.0.1"
+    ),
+    port: Annotated[int, typer.Option(metavar="PORT", help="Port to listen on.")] = 8765,
+    metrics_port: Annotated[
+        int | None, typer.Option(metavar="PORT", help="Port of this machine for metrics, in Prometheus' format.")
+    ] = None,
+    labels: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="File of labels, for contests that charge each answer.")
+    ] = None,
+    ledger: options.LedgerOption = None,
+    account: options.AccountOption = None,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Check the sealed records and the score files, and do not serve.")
+    ] = False,
+    accept_rollback: Annotated[
+        bool,
+        typer.Option(
+            "--accept-rollback",
+            help="With --verify: go on with a database that is older than the home folder, and put that on record.",
+        ),
+    ] = False,
+) -> None:
+    """Serve contests: participants send scores, and get values that cannot give the labels away.
+
+    The server holds masked labels alone. It listens on this machine only, unless --host says otherwise; let a reverse
+    proxy add TLS. Contests of earlier runs with the same --home are served too. Set CONFIDE_ORACLE_DATABASE to
+    postgresql+psycopg://... to keep records in PostgreSQL. Stop it with Ctrl-C or SIGTERM.
+
+    **Example:** `confide serve heart/server.zip --home oracle`
+    """
+    if accept_rollback and not verify:
+        raise UsageError("--accept-rollback needs --verify; stop the server, and give both")
+    if verify:
+        from confide.contest.server import administration
+
+        check = administration.accept_rollback if accept_rollback else administration.verify
+        typer.echo(check(home).summary())
+        return
+    for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(variable, "1")  # before NumPy is loaded: files are scored side by side, in a thread each
+    from confide.contest.server.home import Settings
+    from confide.contest.server.run import serve as run
+
+    run(
+        Settings(
+            home=home,
+            bundles=tuple(bundles or ()),
+            host=host,
+            port=port,
+            metrics_port=metrics_port,
+            labels=labels,
+            ledger=ledger,
+            account=account,
+        )
+    )
 
 
 class Verbs(LazyGroup):

@@ -16,7 +16,7 @@ from confide.cli.options import File, options_of, readable
 from confide.tasks.requests.learning import SelectRequest, TrainRequest
 
 if TYPE_CHECKING:
-    from confide.tasks.workflow_step import ReadyStep, StepQuote, StepResult
+    from confide.tasks.learning import ReadyStep, StepQuote, StepResult
 
 
 ModelPage = Annotated[

@@ -66,9 +66,9 @@ class Verbs(LazyGroup):
             "confide.cli.contest:app",
             "Run a contest on secret labels, whose answers cannot give the labels away.",
         ),
-        "submit": Verb("confide.cli.submit:submit", "Submit scores to a contest, and see how good they are."),
+        "submit": Verb("confide.cli.contest:submit", "Submit scores to a contest, and see how good they are."),
         "serve": Verb(
-            "confide.cli.serve:serve",
+            "confide.cli.contest:serve",
             "Serve contests: participants send scores, and get values that cannot give the labels away.",
         ),
         "ledger": Verb(

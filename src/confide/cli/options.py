@@ -14,7 +14,7 @@ import typer
 
 from confide.errors import ParameterError, TokenError, UsageError
 from confide.tasks.requests import options as shared
-from confide.tasks.requests.request import OPTION, Option, Repeat
+from confide.tasks.requests.options import OPTION, Option, Repeat
 
 if TYPE_CHECKING:
     from confide.contest.client import OracleClient
@@ -120,7 +120,7 @@ ENGINES = ("postgresql", "duckdb", "spark")
 def one_of(names: Sequence[str]) -> Callable[[str], list[str]]:
     """Return a function that completes one of several names.
 
-    >>> one_of(UNITS)("p")
+    >>> one_of(shared.UNITS)("p")
     ['person']
     """
     return lambda incomplete: [name for name in names if name.startswith(incomplete)]
@@ -129,7 +129,7 @@ def one_of(names: Sequence[str]) -> Callable[[str], list[str]]:
 def several_of(names: Sequence[str]) -> Callable[[str], list[str]]:
     """Return a function that completes the last of several names with commas.
 
-    >>> several_of(METRICS)("auc,bri")
+    >>> several_of(shared.METRICS)("auc,bri")
     ['auc,brier']
     """
 
@@ -149,7 +149,6 @@ File = Annotated[
         show_default=False,
     ),
 ]
-Positive = Annotated[str | None, _shared_option("positive", shared.POSITIVE)]
 LedgerOption = Annotated[str | None, _shared_option("ledger", shared.LEDGER)]
 AccountOption = Annotated[str | None, _shared_option("account", shared.ACCOUNT)]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the price; charge and release nothing.")]

@@ -36,11 +36,6 @@ STOPPED = 130
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 
-def split_names(text: str | None) -> tuple[str, ...]:
-    """Split names that are separated by commas."""
-    return () if text is None else tuple(part.strip() for part in text.split(",") if part.strip())
-
-
 def print_next(*steps: tuple[str, Sequence[str]]) -> None:
     """Print next steps on standard error: sentences, each with its commands."""
     typer.echo("\nNext:", err=True)

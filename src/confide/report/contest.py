@@ -24,9 +24,8 @@ if TYPE_CHECKING:  # participants print what they submitted without the packages
     from confide.contest.plan import AnswerPlan, ContestPlan, FinalPlan
     from confide.intervals.interval import Interval
     from confide.ledger.receipts import Quote
+    from confide.tasks.contest import ContestQuote, FinalQuote, NewContest, PublishedFinal
     from confide.tasks.contest_check import SubmissionCheck
-    from confide.tasks.contest_new import ContestQuote, NewContest
-    from confide.tasks.contest_publish import FinalQuote, PublishedFinal
 
 
 def print_submission(done: Submission, board: Leaderboard | None, terms: ContestTerms, console: Console) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from confide.intervals.power import AucDesign
 from confide.intervals.sample_size import SamplePlan
 from confide.intervals.validation_size import ValidationPlan
-from confide.metrics.names import METRIC_NAMES
+from confide.metrics.names import METRIC_NAMES, metric_title
 from confide.privacy.guarantee import shown, typed
 from confide.privacy.neighbours import Neighbours
 from confide.releases.plan_result import ZCDP, MechanismPlan, Needed, Plan, QuestionPlan
@@ -152,12 +152,12 @@ def plan_summary(plan: Plan) -> str:
     """Summarise the plan in one line."""
     spent = f"epsilon {shown(plan.epsilon)}" + (f", delta {shown(plan.delta)}" if plan.delta else "")
     return (
-        f"{metric_title(plan)} of about {number(plan.expected)} from {amount(plan.rows)} rows with prevalence "
+        f"{planned_metric(plan)} of about {number(plan.expected)} from {amount(plan.rows)} rows with prevalence "
         f"{plan.prevalence:g}, at {spent} ({plan.neighbours.value})"
     )
 
 
-def metric_title(plan: Plan) -> str:
+def planned_metric(plan: Plan) -> str:
     """Return the planned metric in words."""
     return _TITLES.get(plan.metric, METRIC_NAMES[plan.metric].heading)
 
@@ -216,7 +216,7 @@ def draw_widths(ax: Axes, plan: Plan) -> None:
     ax.set_axisbelow(True)
     ax.set_xlabel("Epsilon (smaller is more private)")
     ax.set_ylabel(f"Expected width of the {percent(plan.level)} interval")
-    ax.set_title(f"{metric_title(plan)}: width of the population interval")
+    ax.set_title(f"{planned_metric(plan)}: width of the population interval")
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=2)
 
 
@@ -310,10 +310,10 @@ def plan_frame(plan: Plan) -> DataFrame:
 
 
 _MEASURES = {
-    "observed_expected": "observed : expected",
-    "calibration_slope": "calibration slope",
-    "auc": "AUC (c-statistic)",
-    "standardised_net_benefit": "standardised net benefit",
+    "observed_expected": metric_title("observed_expected"),
+    "calibration_slope": metric_title("calibration_slope"),
+    "auc": f"{metric_title('auc')} (c-statistic)",
+    "standardised_net_benefit": f"standardised {metric_title('net_benefit')}",
 }
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from confide.attacks.adversaries import Effort
 from confide.attacks.contest.rehearsal import Rehearsal, rehearse_contest
 from confide.attacks.disclosure import Publication, Window
 from confide.attacks.exposure import USUAL as USUAL
@@ -22,6 +21,8 @@ from confide.errors import ColumnError, DataError, ParameterError, UsageError
 from confide.sources.engine_tables import fetch_rows, is_engine_table
 from confide.sources.fit_rows import as_number
 from confide.sources.tables import as_table, discreet
+from confide.tasks.requests.attack import AttackRequest, ContestAttackRequest, CurveAttackRequest
+from confide.tasks.requests.options import verb_of
 
 NAMES = {
     "false_positive_rate": ("false_positive_rate", "fpr"),
@@ -61,22 +62,8 @@ def _numbers(table: Any, column: str) -> FloatArray:
     return np.array([row["value"] for row in rows], dtype=np.float64)
 
 
-def attack(
-    source: Any,
-    releases: Sequence[str | Publication] = USUAL,
-    *,
-    label: str | None = None,
-    score: str | None = None,
-    positive: str | None = None,
-    level: float = 0.9,
-    sure: float = 0.75,
-    class_sizes: bool = False,
-    trials: int = 200,
-    effort: Effort | None = None,
-    seed: int | None = None,
-    generator: np.random.Generator | None = None,
-    starting: Callable[[Publication], None] | None = None,
-) -> AttackReport:
+@verb_of(AttackRequest)
+def attack(request: AttackRequest) -> AttackReport:
     """Find what publishing each of some numbers of a dataset would give away of its labels.
 
     Parameters
@@ -107,19 +94,18 @@ def attack(
     >>> attack(counts, ["auc:exact"]).exposures[0].outsider.certain
     6
     """
-    publications = _publications(releases)
-    check_levels(level=level, sure=sure)
-    rng = _generator(seed, generator)
+    publications = _publications(USUAL if request.releases is None else request.releases)
+    check_levels(level=request.level, sure=request.sure)
     return attack_counts(
-        _counts(source, label, score, positive),
+        _counts(request.source, request.label, request.score, request.positive),
         publications,
-        level=level,
-        sure=sure,
-        class_sizes=class_sizes,
-        trials=trials,
-        effort=effort,
-        generator=rng,
-        starting=starting,
+        level=request.level,
+        sure=request.sure,
+        class_sizes=request.class_sizes,
+        trials=request.trials,
+        effort=request.effort,
+        generator=request.generator or np.random.default_rng(request.seed),
+        starting=request.starting,
     )
 
 
@@ -163,41 +149,27 @@ def possible_labelings(
     return Labelings(groups=tuple(ties), window=window, positives=positives)
 
 
-def attack_contest(
-    rows: int,
-    queries: int,
-    *,
-    oracle: str | Publication | None = None,
-    positives: int | None = None,
-    ladder: str | None = None,
-    seed: int | None = None,
-    generator: np.random.Generator | None = None,
-) -> Rehearsal:
+@verb_of(ContestAttackRequest)
+def attack_contest(request: ContestAttackRequest) -> Rehearsal:
     """Rehearse a contest: attack its scoring oracle with `queries` submissions, without any learning. Needs no data.
 
     `oracle` is what is answered, such as "auc:digits=5", which is the default ("accuracy" with a Ladder). `positives`
     is half of the rows by default. `ladder` is the step of the Ladder of Blum & Hardt, if it defends the contest.
     """
-    usual = "auc:digits=5" if ladder is None else "accuracy"
-    (published,) = _publications([oracle or usual])
-    rng = _generator(seed, generator)
-    return rehearse_contest(rows, published, queries=queries, positives=positives, step=ladder, generator=rng)
+    usual = "auc:digits=5" if request.ladder is None else "accuracy"
+    (published,) = _publications([request.oracle or usual])
+    return rehearse_contest(
+        request.rows,
+        published,
+        queries=request.queries,
+        positives=request.positives,
+        step=request.ladder,
+        generator=request.generator or np.random.default_rng(request.seed),
+    )
 
 
-def attack_curve(
-    curve: str | Path | RocPoints,
-    *,
-    digits: int | None = None,
-    rows: int | None = None,
-    positives: int | None = None,
-    negatives: int | None = None,
-    before: str | Path | RocPoints | None = None,
-    scores: Any = None,
-    known: Any = None,
-    label: str | None = None,
-    score: str | None = None,
-    positive: str | None = None,
-) -> CurveReport:
+@verb_of(CurveAttackRequest)
+def attack_curve(request: CurveAttackRequest) -> CurveReport:
     """Find what the points of a published ROC curve give away.
 
     Parameters
@@ -218,34 +190,21 @@ def attack_curve(
     label, score, positive
         Columns of these files, and the positive label unless labels are 0/1, -1/1 or false/true.
     """
-    if known is not None and label is None:
-        raise ParameterError("name the column of labels of the known rows (`label=COL`)")
-    if (known is not None or scores is not None) and score is None:
-        raise ParameterError("name the column of scores (`score=COL`)")
-    if known is None and (label, positive) != (None, None):
-        raise ParameterError("`label` and `positive` are about known rows; give `known`, or leave them out")
-    points = _points(curve, digits)
-    earlier = None if before is None else _points(before, digits)
+    score, known, digits = str(request.score), request.known, request.digits
     return attack_points(
-        points,
-        rows=rows,
-        positives=positives,
-        negatives=negatives,
-        scores=None if scores is None else _scores(scores, str(score)),
-        before=earlier,
-        known=None if known is None else _count_known_rows(known, str(label), str(score), positive),
+        _points(request.curve, digits),
+        rows=request.rows,
+        positives=request.positives,
+        negatives=request.negatives,
+        scores=None if request.scores is None else _scores(request.scores, score),
+        before=None if request.before is None else _points(request.before, digits),
+        known=None if known is None else _count_known_rows(known, str(request.label), score, request.positive),
     )
 
 
 def _publications(releases: Sequence[str | Publication]) -> tuple[Publication, ...]:
     parsed = (each if isinstance(each, Publication) else Publication.parse(each) for each in releases)
     return tuple(dict.fromkeys(parsed))
-
-
-def _generator(seed: int | None, generator: np.random.Generator | None) -> np.random.Generator:
-    if seed is not None and generator is not None:
-        raise ParameterError("give `seed` or `generator`, not both")
-    return generator or np.random.default_rng(seed)
 
 
 def _counts(source: Any, label: str | None, score: str | None, positive: str | None) -> ScoreCounts:

@@ -314,7 +314,7 @@ def plan_demo(
 def make_demo_contest(demo: ContestDemo) -> DemoContest:
     """Draw labels, open an account at the holder's ledger, and make the contest."""
     from confide.contest.bundles import ServerBundle
-    from confide.tasks.contest_new import make_contest
+    from confide.tasks.contest import make_contest
     from confide.tasks.ledger import open_account
 
     demo.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -400,7 +400,7 @@ def true_auc(made: DemoContest, scores: FloatArray) -> float:
 
 def compute_final(made: DemoContest, finalists: Path) -> FinalResult:
     """Compute the final where the labels are, and charge the holder's ledger."""
-    from confide.tasks.contest_publish import publish_final
+    from confide.tasks.contest import publish_final
 
     done = publish_final(made.demo.holder, made.demo.labels_file, finalists, account=ACCOUNT, ledger=made.demo.ledger)
     return done.result

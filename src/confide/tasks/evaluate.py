@@ -20,7 +20,7 @@ from confide.sources.locations import TableLocation
 from confide.sources.rows import RowColumns, Rows, check_missing
 from confide.tasks.provenance import read_provenance
 from confide.tasks.requests.evaluate import ARRAYS, COLUMNS, EvaluateRequest
-from confide.tasks.requests.request import verb_of
+from confide.tasks.requests.options import verb_of
 
 
 @verb_of(EvaluateRequest)

@@ -24,7 +24,7 @@ from confide.errors import ColumnError, DataError, FederationError, ParameterErr
 from confide.ports import free_port
 from confide.tasks.federation import init_federation, renew_federation, require_engine, require_new_folder, sign_site
 from confide.tasks.requests.federation import FEWEST_DEMO_SITES, MOST_DEMO_SITES, DemoRequest
-from confide.tasks.requests.request import verb_of
+from confide.tasks.requests.options import verb_of
 from confide.tasks.site import forget_model, init_site, renew_site, request_site, site_model
 from confide.tasks.validate import ReadyValidation, ask_sites
 

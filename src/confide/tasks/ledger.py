@@ -23,7 +23,7 @@ from confide.ledger.receipts import Verification
 from confide.privacy.guarantee import Exact
 from confide.sources.digests import raw_bytes
 from confide.tasks.requests.account import AccountRequest
-from confide.tasks.requests.request import verb_of
+from confide.tasks.requests.options import verb_of
 
 SCHEMA = "confide.ledger/1"
 

@@ -42,8 +42,8 @@ from confide.releases.plan import USUAL_PREVALENCE
 from confide.releases.plan_result import Plan, QuestionPlan, QuestionWay, Share, checked_questions, question_shares
 from confide.releases.simulation import make_stand_in
 from confide.releases.terms import Terms
+from confide.tasks.requests.options import verb_of
 from confide.tasks.requests.plan import NAIVE_BAYES, SELECTION, ExactPlanRequest, PlanRequest
-from confide.tasks.requests.request import verb_of
 
 ExactPlan = SamplePlan | ValidationPlan
 

@@ -28,8 +28,8 @@ from confide.releases.terms import public_rows
 from confide.sources.locations import TableLocation
 from confide.tasks.provenance import public_provenance
 from confide.tasks.release_terms import ModelScores, Scores, describe_grid, public_files
+from confide.tasks.requests.options import verb_of
 from confide.tasks.requests.release import ReleaseRequest
-from confide.tasks.requests.request import verb_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

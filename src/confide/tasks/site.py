@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from confide.errors import FederationError, ParameterError, UsageError, did_you_mean
 from confide.tasks.federation import open_site, require_engine
 from confide.tasks.requests.federation import ModelRequest, SiteRequest
-from confide.tasks.requests.request import verb_of
+from confide.tasks.requests.options import verb_of
 
 if TYPE_CHECKING:
     from confide.federation.flare.authority import CertificateDates

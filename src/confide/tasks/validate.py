@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from confide.errors import ParameterError, did_you_mean
 from confide.privacy.guarantee import shown
 from confide.tasks.federation import open_federation
-from confide.tasks.requests.request import verb_of
+from confide.tasks.requests.options import verb_of
 from confide.tasks.requests.validate import ValidateRequest
 
 if TYPE_CHECKING:

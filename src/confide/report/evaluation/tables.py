@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 from confide.evaluation.evaluation import (
     NET_BENEFIT,
@@ -216,6 +217,9 @@ def partial_auc_table(evaluation: Evaluation) -> Table:
     return _measures("Partial AUC", evaluation, measures, note)
 
 
+_OF_PROBABILITIES = ("brier", "scaled_brier", "log_loss", "observed_expected")
+
+
 def calibration_table(evaluation: Evaluation) -> Table:
     """Return Brier scores and calibration measures of each model."""
 
@@ -226,10 +230,7 @@ def calibration_table(evaluation: Evaluation) -> Table:
         return lambda model: None if model.calibration is None else getattr(model.calibration, name)
 
     measures = [
-        of("Brier score", lambda model: model.brier),
-        of("scaled Brier score", lambda model: model.scaled_brier),
-        of("log loss", lambda model: model.log_loss),
-        of("observed : expected", lambda model: model.observed_expected),
+        *(of(metric_title(name), attrgetter(name)) for name in _OF_PROBABILITIES),
         *(of(METRIC_NAMES[name].row, calibrated(part)) for part, name in CALIBRATION_METRICS.items()),
     ]
     note = (

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from confide.errors import ParameterError
 from confide.metrics.names import Face, names_of
 from confide.tasks.requests import options
-from confide.tasks.requests.request import option
+from confide.tasks.requests.options import option, optional
 
 if TYPE_CHECKING:
     from confide.contest.terms import ContestTerms
@@ -41,32 +41,22 @@ class ContestPlanRequest:
         metadata=option(metavar="K", kind=int, least=2, help="Number of submissions of all teams together.")
     )
     epsilon: Exact = field(metadata=option("-e", metavar="E", help="Promise of the public part."))
-    teams: int = field(default=50, metadata=option(metavar="T", kind=int, least=2, help="Number of teams."))
-    public: float = field(
-        default=1.0,
-        metadata=option(metavar="SHARE", kind=float, help="Share of rows that the board is computed from."),
-    )
+    teams: int = optional(50, metavar="T", kind=int, least=2, help="Number of teams.")
+    public: float = optional(1.0, metavar="SHARE", kind=float, help="Share of rows that the board is computed from.")
     metric: str = field(default="auc", metadata=_METRIC)
-    threshold: float | None = field(
-        default=None,
-        metadata=option(metavar="T", kind=float, help="Threshold of metrics that need one. [default: 0.5]"),
+    threshold: float | None = optional(
+        None, metavar="T", kind=float, help="Threshold of metrics that need one. [default: 0.5]"
     )
-    auc: float = field(default=0.8, metadata=option(metavar="A", kind=float, help="AUC that a typical team reaches."))
-    final_epsilon: Exact | None = field(
-        default=None, metadata=option(metavar="E", panel=_FINAL, help="Promise of a final on the other rows.")
+    auc: float = optional(0.8, metavar="A", kind=float, help="AUC that a typical team reaches.")
+    final_epsilon: Exact | None = optional(
+        None, metavar="E", panel=_FINAL, help="Promise of a final on the other rows."
     )
-    final_delta: Exact = field(
-        default=0,
-        metadata=option(metavar="D", panel=_FINAL, help="Above 0: shaped Gaussian noise, with less error."),
+    final_delta: Exact = optional(0, metavar="D", panel=_FINAL, help="Above 0: shaped Gaussian noise, with less error.")
+    finalists: int = optional(20, metavar="K", kind=int, least=2, panel=_FINAL, help="Number of finalists.")
+    repetitions: int | None = optional(
+        None, metavar="R", kind=int, least=1, help="Simulated contests. [default: as many as take seconds]"
     )
-    finalists: int = field(
-        default=20, metadata=option(metavar="K", kind=int, least=2, panel=_FINAL, help="Number of finalists.")
-    )
-    repetitions: int | None = field(
-        default=None,
-        metadata=option(metavar="R", kind=int, least=1, help="Simulated contests. [default: as many as take seconds]"),
-    )
-    seed: int = field(default=0, metadata=option(metavar="S", kind=int, least=0, help="Seed of the simulation."))
+    seed: int = optional(0, metavar="S", kind=int, least=0, help="Seed of the simulation.")
     begin: Callable[[str], None] | None = None
 
 
@@ -80,49 +70,35 @@ class ContestRequest:
     epsilon: Exact = field(
         metadata=option("-e", metavar="E", help="Promise of the board: of all its answers together.")
     )
-    id: str = field(default="id", metadata=option(metavar="COL", help="Column of ids, which are public."))
+    id: str = optional("id", metavar="COL", help="Column of ids, which are public.")
     positive: str | None = field(default=None, metadata=options.PRIVATE_POSITIVE)
     metric: str = field(default="auc", metadata=_METRIC)
-    threshold: float | None = field(
-        default=None,
-        metadata=option(metavar="T", kind=float, help="Decision threshold, for metrics that need one. [default: 0.5]"),
+    threshold: float | None = optional(
+        None, metavar="T", kind=float, help="Decision threshold, for metrics that need one. [default: 0.5]"
     )
-    public: Exact | None = field(
-        default=None,
-        metadata=option(
-            metavar="SHARE", help="Share of rows for the board. [default: 0.5 if there is a final, else all]"
-        ),
+    public: Exact | None = optional(
+        None, metavar="SHARE", help="Share of rows for the board. [default: 0.5 if there is a final, else all]"
     )
-    final_epsilon: Exact | None = field(
-        default=None,
-        metadata=option(metavar="E", help="Promise of the final, on the other rows. [default: no final]"),
+    final_epsilon: Exact | None = optional(
+        None, metavar="E", help="Promise of the final, on the other rows. [default: no final]"
     )
-    final_delta: Exact = field(
-        default=0,
-        metadata=option(metavar="D", help="For a final with shaped noise, which is less noise; far below 1 / rows."),
+    final_delta: Exact = optional(
+        0, metavar="D", help="For a final with shaped noise, which is less noise; far below 1 / rows."
     )
-    per_answer: bool = field(
-        default=False,
-        metadata=option(kind=bool, help="Charge each answer instead of masking labels: for few questions."),
+    per_answer: bool = optional(
+        False, kind=bool, help="Charge each answer instead of masking labels: for few questions."
     )
-    title: str | None = field(default=None, metadata=option(metavar="TEXT", help="Title on pages. [default: the name]"))
-    score: str = field(default="score", metadata=option(metavar="COL", help="Column of scores in submissions."))
-    daily_limit: int = field(
-        default=5, metadata=option(metavar="N", kind=int, help="Scored submissions of a participant each day.")
-    )
-    total_limit: int = field(
-        default=1000, metadata=option(metavar="N", kind=int, help="Scored submissions of a participant in all.")
-    )
-    finalists: int = field(
-        default=2, metadata=option(metavar="N", kind=int, help="Submissions of a participant in the final.")
-    )
+    title: str | None = optional(None, metavar="TEXT", help="Title on pages. [default: the name]")
+    score: str = optional("score", metavar="COL", help="Column of scores in submissions.")
+    daily_limit: int = optional(5, metavar="N", kind=int, help="Scored submissions of a participant each day.")
+    total_limit: int = optional(1000, metavar="N", kind=int, help="Scored submissions of a participant in all.")
+    finalists: int = optional(2, metavar="N", kind=int, help="Submissions of a participant in the final.")
     level: float = field(default=0.95, metadata=options.LEVEL)
-    ledger: LedgerPlace = field(default=None, metadata=options.LEDGER)
+    ledger: LedgerPlace = field(default=None, repr=False, metadata=options.LEDGER)
     account: str | None = field(default=None, metadata=options.ACCOUNT)
     also_charge: bool = field(default=False, metadata=options.ALSO_CHARGE)
-    out: str | Path = field(
-        default=".",
-        metadata=option("-o", metavar="DIR", kind=Path, help="Folder in which the contest's folder is made."),
+    out: str | Path = optional(
+        ".", "-o", metavar="DIR", kind=Path, help="Folder in which the contest's folder is made."
     )
     terms: ContestTerms = field(init=False, repr=False)
 
@@ -192,15 +168,11 @@ class FinalRequest:
         metadata=option("--labels", metavar="FILE", kind=Path, help="The private file that the contest was made from."),
     )
     finalists_file: str | Path = field(kw_only=False)
-    ledger: LedgerPlace = field(default=None, metadata=options.LEDGER)
-    account: str | None = field(
-        default=None,
-        metadata=option(metavar="NAME", help="Account to charge. [default: the one that paid for the board]"),
+    ledger: LedgerPlace = field(default=None, repr=False, metadata=options.LEDGER)
+    account: str | None = optional(
+        None, metavar="NAME", help="Account to charge. [default: the one that paid for the board]"
     )
     also_charge: bool = field(default=False, metadata=options.ALSO_CHARGE)
-    out: str | Path | None = field(
-        default=None,
-        metadata=option(
-            "-o", metavar="FILE.json", kind=Path, help="File of the result. [default: final.json by HOLDER]"
-        ),
+    out: str | Path | None = optional(
+        None, "-o", metavar="FILE.json", kind=Path, help="File of the result. [default: final.json by HOLDER]"
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from confide.errors import ParameterError
 from confide.tasks.requests import options
-from confide.tasks.requests.request import Repeat, option
+from confide.tasks.requests.options import Repeat, optional
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -89,116 +89,85 @@ class EvaluateRequest:
 
     data: Any = field(kw_only=False)
     scores: ArrayLike | Mapping[str, ArrayLike] | Any | None = field(default=None, kw_only=False)
-    label: str | None = field(
-        default=None,
-        metadata=option("-l", metavar="COL", required=True, help="Column of labels; it has two values."),
+    label: str | None = optional(None, "-l", metavar="COL", required=True, help="Column of labels; it has two values.")
+    score: str | Sequence[str] | None = optional(
+        None,
+        "-s",
+        metavar="COL",
+        repeat=Repeat.LISTED,
+        read=split_columns,
+        help="Column of scores; repeat it, or use commas, to compare models.",
     )
-    score: str | Sequence[str] | None = field(
-        default=None,
-        metadata=option(
-            "-s",
-            metavar="COL",
-            repeat=Repeat.LISTED,
-            read=split_columns,
-            help="Column of scores; repeat it, or use commas, to compare models.",
-        ),
-    )
-    imputed: Mapping[str, Sequence[str]] | None = field(
-        default=None,
-        metadata=option(
-            metavar="NAME=COL,COL",
-            repeat=Repeat.LISTED,
-            read=_imputed_columns,
-            help="A model with one column of scores for each imputed dataset; estimates are pooled (Rubin). "
-            "Repeatable.",
-        ),
+    imputed: Mapping[str, Sequence[str]] | None = optional(
+        None,
+        metavar="NAME=COL,COL",
+        repeat=Repeat.LISTED,
+        read=_imputed_columns,
+        help="A model with one column of scores for each imputed dataset; estimates are pooled (Rubin). Repeatable.",
     )
     positive: object = field(default=None, metadata=options.POSITIVE)
-    weight: str | None = field(
-        default=None,
-        metadata=option(metavar="COL", help="Column of weights: the number of rows that a row stands for."),
+    weight: str | None = optional(
+        None, metavar="COL", help="Column of weights: the number of rows that a row stands for."
     )
-    survey_weight: str | None = field(
-        default=None,
-        metadata=option(metavar="COL", help="Column of sampling weights: inverse sampling probabilities."),
+    survey_weight: str | None = optional(
+        None, metavar="COL", help="Column of sampling weights: inverse sampling probabilities."
     )
-    group: str | Sequence[str] | None = field(
-        default=None,
-        metadata=option(
-            "-g",
-            metavar="COL",
-            repeat=Repeat.LISTED,
-            read=split_columns,
-            help="Evaluate each value of this column too; repeat it to cross.",
-        ),
+    group: str | Sequence[str] | None = optional(
+        None,
+        "-g",
+        metavar="COL",
+        repeat=Repeat.LISTED,
+        read=split_columns,
+        help="Evaluate each value of this column too; repeat it to cross.",
     )
-    cluster: str | None = field(
-        default=None,
-        metadata=option(
-            metavar="COL", help="Rows with one value here depend on each other, as the stays of one patient do."
-        ),
+    cluster: str | None = optional(
+        None, metavar="COL", help="Rows with one value here depend on each other, as the stays of one patient do."
     )
-    fold: str | None = field(
-        default=None,
-        metadata=option(metavar="COL", help="Fold of a cross-validation; ranking is averaged over folds."),
-    )
+    fold: str | None = optional(None, metavar="COL", help="Fold of a cross-validation; ranking is averaged over folds.")
     weights: ArrayLike | None = None
     survey_weights: ArrayLike | None = None
     groups: ArrayLike | Mapping[str, ArrayLike] | None = None
     clusters: ArrayLike | None = None
     folds: ArrayLike | None = None
-    missing: Missing | str = field(
-        default="refuse",
-        metadata=option(metavar="RULE", help="Rows without a score: refuse, or drop and count them."),
+    missing: Missing | str = optional(
+        "refuse", metavar="RULE", help="Rows without a score: refuse, or drop and count them."
     )
-    thresholds: Sequence[float] | float | None = field(
-        default=None,
-        metadata=option(
-            *("--threshold", "-t"),
-            metavar="T",
-            kind=float,
-            repeat=Repeat.LISTED,
-            help="Call score >= T positive; repeatable. [default: 0.5]",
-        ),
+    thresholds: Sequence[float] | float | None = optional(
+        None,
+        *("--threshold", "-t"),
+        metavar="T",
+        kind=float,
+        repeat=Repeat.LISTED,
+        help="Call score >= T positive; repeatable. [default: 0.5]",
     )
-    cost_ratio: float | None = field(
-        default=None,
-        metadata=option(
-            metavar="R",
-            kind=float,
-            help="Cost of a missed positive over that of a false alarm: find the best threshold.",
-        ),
+    cost_ratio: float | None = optional(
+        None,
+        metavar="R",
+        kind=float,
+        help="Cost of a missed positive over that of a false alarm: find the best threshold.",
     )
-    specificity: Range | Sequence[Range] | None = field(
-        default=None,
-        metadata=option(
-            metavar="LOW:HIGH",
-            repeat=Repeat.LISTED,
-            read=_ranges,
-            help="Partial AUC over these specificities; repeatable.",
-        ),
+    specificity: Range | Sequence[Range] | None = optional(
+        None,
+        metavar="LOW:HIGH",
+        repeat=Repeat.LISTED,
+        read=_ranges,
+        help="Partial AUC over these specificities; repeatable.",
     )
-    sensitivity: Range | Sequence[Range] | None = field(
-        default=None,
-        metadata=option(
-            metavar="LOW:HIGH",
-            repeat=Repeat.LISTED,
-            read=_ranges,
-            help="Partial AUC over these sensitivities; repeatable.",
-        ),
+    sensitivity: Range | Sequence[Range] | None = optional(
+        None,
+        metavar="LOW:HIGH",
+        repeat=Repeat.LISTED,
+        read=_ranges,
+        help="Partial AUC over these sensitivities; repeatable.",
     )
     level: float = field(default=0.95, metadata=options.LEVEL)
-    interval: IntervalChoice | str | None = field(
-        default=None,
-        metadata=option(
-            metavar="METHOD", help="plain, logit or bootstrap, for all numbers. [default: what suits each]"
-        ),
+    interval: IntervalChoice | str | None = optional(
+        None, metavar="METHOD", help="plain, logit or bootstrap, for all numbers. [default: what suits each]"
     )
-    replicates: int = field(
-        default=1_000,
-        metadata=option(metavar="N", kind=int, help="Replicates of the bootstrap; 0 for none, which is fast."),
+    replicates: int = optional(
+        1_000, metavar="N", kind=int, help="Replicates of the bootstrap; 0 for none, which is fast."
     )
-    seed: int = field(default=0, metadata=option(metavar="N", kind=int, help="Seed of the bootstrap."))
+    seed: int = optional(0, metavar="N", kind=int, help="Seed of the bootstrap.")
     progress: Progress | None = None
 
     settings: Settings = field(init=False)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from confide.errors import UsageError
-from confide.tasks.requests.request import Repeat, option
+from confide.tasks.requests.options import Repeat, option, optional
 
 FEWEST_DEMO_SITES, MOST_DEMO_SITES = 3, 5
 
@@ -39,47 +39,36 @@ def _range(text: str, parameter: str) -> tuple[float, float]:
 class _ModelRows:
     """Scores of a model at a site: a column of its rows, or a file of the model that is run on them."""
 
-    positive: str | None = field(
-        default=None,
-        metadata=option(
-            metavar="VALUE", help="The label of positive rows. Needed unless labels are 0/1, -1/1 or false/true."
-        ),
+    positive: str | None = optional(
+        None, metavar="VALUE", help="The label of positive rows. Needed unless labels are 0/1, -1/1 or false/true."
     )
-    score: str | None = field(
-        default=None,
-        metadata=option("-s", metavar="COL", help="Column of the model's scores, probabilities if possible."),
+    score: str | None = optional(
+        None, "-s", metavar="COL", help="Column of the model's scores, probabilities if possible."
     )
-    model_file: str | Path | None = field(
-        default=None,
-        metadata=option(
-            metavar="FILE",
-            kind=Path,
-            help="Instead of --score: the model, run here on --features. scikit-learn (.joblib, .pkl: runs as a "
-            "program, so take it only from people you trust) or ONNX (.onnx, with its weights inside).",
-        ),
+    model_file: str | Path | None = optional(
+        None,
+        metavar="FILE",
+        kind=Path,
+        help="Instead of --score: the model, run here on --features. scikit-learn (.joblib, .pkl: runs as a "
+        "program, so take it only from people you trust) or ONNX (.onnx, with its weights inside).",
     )
-    features: Sequence[str] = field(
-        default=(),
-        metadata=option(metavar="A,B,...", repeat=Repeat.COMMAS, help=f"With --model-file: {_FEATURES}"),
+    features: Sequence[str] = optional(
+        (), metavar="A,B,...", repeat=Repeat.COMMAS, help=f"With --model-file: {_FEATURES}"
     )
-    score_range: tuple[float, float] | None = field(
-        default=None,
-        metadata=option(
-            "--range",
-            metavar="LOW,HIGH",
-            read=_range,
-            help="Range of the model's scores, the same at every site. A score beyond an end counts as that end. "
-            "[default: 0,1]",
-        ),
+    score_range: tuple[float, float] | None = optional(
+        None,
+        "--range",
+        metavar="LOW,HIGH",
+        read=_range,
+        help="Range of the model's scores, the same at every site. A score beyond an end counts as that end. "
+        "[default: 0,1]",
     )
-    query: str | Path | None = field(
-        default=None,
-        metadata=option(
-            metavar="FILE.sql",
-            kind=Path,
-            help="With the URL of a database in --data: a file with the SELECT that returns the rows, such as a "
-            "cohort. Its digest is fixed here; a changed file is refused.",
-        ),
+    query: str | Path | None = optional(
+        None,
+        metavar="FILE.sql",
+        kind=Path,
+        help="With the URL of a database in --data: a file with the SELECT that returns the rows, such as a "
+        "cohort. Its digest is fixed here; a changed file is refused.",
     )
 
     def model_terms(self, data: str | Path, label: str) -> dict[str, Any]:
@@ -94,52 +83,42 @@ class SiteRequest(_ModelRows):
     kit: str | Path = field(kw_only=False)
     folder: str | Path = field(kw_only=False)
     model_name: str = field(metadata=_MODEL_NAME)
-    data: str | Path = field(metadata=_DATA)
+    data: str | Path = field(repr=False, metadata=_DATA)
     label: str = field(metadata=_LABEL)
-    studies: Sequence[str] = field(
-        default=(),
-        metadata=option(
-            "--study",
-            metavar="NAME",
-            repeat=Repeat.LISTED,
-            help="A study that this site takes part in, as the coordinator names it; repeatable. Others are refused. "
-            "[default: one with the federation's name]",
-        ),
+    studies: Sequence[str] = optional(
+        (),
+        "--study",
+        metavar="NAME",
+        repeat=Repeat.LISTED,
+        help="A study that this site takes part in, as the coordinator names it; repeatable. Others are refused. "
+        "[default: one with the federation's name]",
     )
-    epsilon_in_all: object = field(
-        default=None,
-        metadata=option(
-            "--budget",
-            metavar="E",
-            help="Mode private: this site's privacy budget, the most epsilon that all studies together may spend. "
-            "[default: 3]",
-        ),
+    epsilon_in_all: object = optional(
+        None,
+        "--budget",
+        metavar="E",
+        help="Mode private: this site's privacy budget, the most epsilon that all studies together may spend. "
+        "[default: 3]",
     )
-    epsilon_per_study: object = field(
-        default=None,
-        metadata=option(
-            metavar="E",
-            help="Mode private: the most epsilon that one study may spend, out of the budget. [default: 1]",
-        ),
+    epsilon_per_study: object = optional(
+        None,
+        metavar="E",
+        help="Mode private: the most epsilon that one study may spend, out of the budget. [default: 1]",
     )
-    delta_in_all: object = field(
-        default=None,
-        metadata=option(
-            "--delta",
-            metavar="D",
-            help="Mode private: also answer with Gaussian noise, for many small questions; the most delta of all "
-            "studies together, far below 1 / rows, such as 1e-6. The ledger then adds up rho (zCDP). "
-            "[default: Laplace noise only]",
-        ),
+    delta_in_all: object = optional(
+        None,
+        "--delta",
+        metavar="D",
+        help="Mode private: also answer with Gaussian noise, for many small questions; the most delta of all "
+        "studies together, far below 1 / rows, such as 1e-6. The ledger then adds up rho (zCDP). "
+        "[default: Laplace noise only]",
     )
-    modes: Sequence[str] = field(
-        default=(),
-        metadata=option(
-            metavar="MODE,...",
-            repeat=Repeat.COMMAS,
-            help="Modes in which this site answers; repeatable. Name disclosure-control or secure-sum to answer "
-            "without noise as well. [default: private]",
-        ),
+    modes: Sequence[str] = optional(
+        (),
+        metavar="MODE,...",
+        repeat=Repeat.COMMAS,
+        help="Modes in which this site answers; repeatable. Name disclosure-control or secure-sum to answer "
+        "without noise as well. [default: private]",
     )
 
 
@@ -149,26 +128,22 @@ class ModelRequest(_ModelRows):
 
     folder: str | Path = field(kw_only=False)
     model_name: str = field(kw_only=False, metadata=_MODEL_NAME)
-    data: str | Path | None = field(default=None, metadata=_DATA)
+    data: str | Path | None = field(default=None, repr=False, metadata=_DATA)
     label: str | None = field(default=None, metadata=_LABEL)
-    same_as: str | None = field(
-        default=None,
-        metadata=option(
-            metavar="MODEL",
-            help="Make NAME another name for this model, which the site has; give no data then. An answer without "
-            "noise under one name counts for both.",
-        ),
+    same_as: str | None = optional(
+        None,
+        metavar="MODEL",
+        help="Make NAME another name for this model, which the site has; give no data then. An answer without "
+        "noise under one name counts for both.",
     )
-    studies: Sequence[str] = field(
-        default=(),
-        metadata=option(
-            "--study",
-            metavar="NAME",
-            repeat=Repeat.LISTED,
-            help="Another study that this site takes part in; repeatable.",
-        ),
+    studies: Sequence[str] = optional(
+        (),
+        "--study",
+        metavar="NAME",
+        repeat=Repeat.LISTED,
+        help="Another study that this site takes part in; repeatable.",
     )
-    replace: bool = field(default=False, metadata=option(kind=bool, help="Replace a model of that name."))
+    replace: bool = optional(False, kind=bool, help="Replace a model of that name.")
 
     def __post_init__(self) -> None:
         described = (self.data, self.label, self.positive, self.score, self.model_file, self.features, self.query)
@@ -183,67 +158,48 @@ class DemoRequest:
     """Request for a demonstration of a federation. `plan_demo` says what the fields mean."""
 
     folder: str | Path | None = field(default=None, kw_only=False)
-    sites: int | None = field(
-        default=None,
-        metadata=option(
-            metavar="N",
-            kind=int,
-            least=FEWEST_DEMO_SITES,
-            most=MOST_DEMO_SITES,
-            help="Number of hospitals. [default: 5]",
-        ),
+    sites: int | None = optional(
+        None,
+        metavar="N",
+        kind=int,
+        least=FEWEST_DEMO_SITES,
+        most=MOST_DEMO_SITES,
+        help="Number of hospitals. [default: 5]",
     )
-    modes: Sequence[str] | None = field(
-        default=None,
-        metadata=option(
-            "--mode",
-            metavar="MODE",
-            repeat=Repeat.LISTED,
-            help="disclosure-control, secure-sum, private; repeatable. [default: all, one after another]",
-        ),
+    modes: Sequence[str] | None = optional(
+        None,
+        "--mode",
+        metavar="MODE",
+        repeat=Repeat.LISTED,
+        help="disclosure-control, secure-sum, private; repeatable. [default: all, one after another]",
     )
-    epsilon: object = field(
-        default=None,
-        metadata=option("-e", metavar="E", help="Mode private: the epsilon that each site charges. [default: 1]"),
+    epsilon: object = optional(
+        None, "-e", metavar="E", help="Mode private: the epsilon that each site charges. [default: 1]"
     )
-    site_share: object = field(
-        default=None,
-        metadata=option(
-            metavar="F",
-            help="Mode private: the share of epsilon for each site's own results. [default: 1/2; 0 for the 500 "
-            "patients, too few at a site to be seen through noise]",
-        ),
+    site_share: object = optional(
+        None,
+        metavar="F",
+        help="Mode private: the share of epsilon for each site's own results. [default: 1/2; 0 for the 500 "
+        "patients, too few at a site to be seen through noise]",
     )
-    data: str | Path | None = field(
-        default=None,
-        metadata=option(
-            metavar="FILE", kind=Path, help="Rows of your own. [default: 500 patients after a heart attack]"
-        ),
+    data: str | Path | None = optional(
+        None, metavar="FILE", kind=Path, help="Rows of your own. [default: 500 patients after a heart attack]"
     )
-    label: str | None = field(
-        default=None,
-        metadata=option("-l", metavar="COL", help="With --data: column of labels, which has two values."),
+    label: str | None = optional(None, "-l", metavar="COL", help="With --data: column of labels, which has two values.")
+    score: str | None = optional(None, "-s", metavar="COL", help="With --data: column of scores.")
+    positive: str | None = optional(
+        None, metavar="VALUE", help="With --data: the label of positive rows, unless labels are 0/1."
     )
-    score: str | None = field(default=None, metadata=option("-s", metavar="COL", help="With --data: column of scores."))
-    positive: str | None = field(
-        default=None,
-        metadata=option(metavar="VALUE", help="With --data: the label of positive rows, unless labels are 0/1."),
+    model_file: str | Path | None = optional(
+        None, metavar="FILE", kind=Path, help="Instead of --score: a model that each site runs."
     )
-    model_file: str | Path | None = field(
-        default=None,
-        metadata=option(metavar="FILE", kind=Path, help="Instead of --score: a model that each site runs."),
+    features: Sequence[str] = optional(
+        (), metavar="A,B,...", repeat=Repeat.COMMAS, help="With --model-file: the columns that it takes."
     )
-    features: Sequence[str] = field(
-        default=(),
-        metadata=option(metavar="A,B,...", repeat=Repeat.COMMAS, help="With --model-file: the columns that it takes."),
+    site_column: str | None = optional(
+        None, metavar="COL", help="With --data: column that names each row's site. [default: rows in turn]"
     )
-    site_column: str | None = field(
-        default=None,
-        metadata=option(metavar="COL", help="With --data: column that names each row's site. [default: rows in turn]"),
-    )
-    timeout: float = field(
-        default=60, metadata=option(metavar="SECONDS", kind=float, help="The most that each round may take.")
-    )
+    timeout: float = optional(60, metavar="SECONDS", kind=float, help="The most that each round may take.")
 
     def __post_init__(self) -> None:
         described = (self.label, self.score, self.positive, self.model_file, self.features, self.site_column)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from confide.errors import ParameterError
 from confide.tasks.requests import options
-from confide.tasks.requests.request import Repeat, option
+from confide.tasks.requests.options import Repeat, optional
 
 if TYPE_CHECKING:
     from confide.learning.workflow import Workflow
@@ -34,84 +34,64 @@ class WorkflowRequest:
 
     source: Any = field(kw_only=False, repr=False)
     label: str | None = field(default=None, metadata=options.LABEL)
-    text: str | None = field(
-        default=None,
-        metadata=option(metavar="COL", help="Column of text: each word is a feature, hashed to one of 2^14 places."),
+    text: str | None = optional(
+        None, metavar="COL", help="Column of text: each word is a feature, hashed to one of 2^14 places."
     )
-    columns: str | Sequence[str] | None = field(
-        default=None,
-        metadata=option(
-            *("--column", "-c"),
-            metavar="RULE",
-            repeat=Repeat.LISTED,
-            help="Column with a public rule: smoker (0/1), age=40,50,60 (cut at points) or sex=f|m (values); "
-            "repeatable.",
-        ),
+    columns: str | Sequence[str] | None = optional(
+        None,
+        *("--column", "-c"),
+        metavar="RULE",
+        repeat=Repeat.LISTED,
+        help="Column with a public rule: smoker (0/1), age=40,50,60 (cut at points) or sex=f|m (values); repeatable.",
     )
-    budget: object = field(
-        default=None,
-        metadata=option(metavar="E", help="Epsilon of the whole workflow, divided among its steps. [default: 1]"),
+    budget: object = optional(
+        None, metavar="E", help="Epsilon of the whole workflow, divided among its steps. [default: 1]"
     )
-    epsilon: object = field(
-        default=None,
-        metadata=option("-e", metavar="E", help="Epsilon of this step. [default: its part of --budget]"),
+    epsilon: object = optional(None, "-e", metavar="E", help="Epsilon of this step. [default: its part of --budget]")
+    hold_out: object = optional(
+        None, metavar="SHARE", help="Share of rows kept for evaluation; 0 for none. [default: 0.3]"
     )
-    hold_out: object = field(
-        default=None,
-        metadata=option(metavar="SHARE", help="Share of rows kept for evaluation; 0 for none. [default: 0.3]"),
-    )
-    hold_out_by: str | Sequence[str] | None = field(
-        default=None,
-        metadata=option(
-            metavar="COL",
-            repeat=Repeat.LISTED,
-            help="Hold out by this column, so that a person's rows stay together. [default: by the row's features]",
-        ),
+    hold_out_by: str | Sequence[str] | None = optional(
+        None,
+        metavar="COL",
+        repeat=Repeat.LISTED,
+        help="Hold out by this column, so that a person's rows stay together. [default: by the row's features]",
     )
     positive: str | None = field(default=None, metadata=options.PRIVATE_POSITIVE)
-    bits: int | None = field(
-        default=None,
-        metadata=option(metavar="B", kind=int, help="With --text: hash words to 2^B places. [default: 14]"),
+    bits: int | None = optional(
+        None, metavar="B", kind=int, help="With --text: hash words to 2^B places. [default: 14]"
     )
-    leave_out: str | Path | None = field(
-        default=None,
-        metadata=option(metavar="WORDS.txt", kind=Path, help="With --text: words to leave out, one a line; public."),
+    leave_out: str | Path | None = optional(
+        None, metavar="WORDS.txt", kind=Path, help="With --text: words to leave out, one a line; public."
     )
-    vocabulary: str | Path | None = field(
-        default=None,
-        metadata=option(
-            metavar="WORDS.txt",
-            kind=Path,
-            help="With --text: take these words, one a line, instead of hashing. The list must be public: words "
-            "collected from the private rows give them away.",
-        ),
+    vocabulary: str | Path | None = optional(
+        None,
+        metavar="WORDS.txt",
+        kind=Path,
+        help="With --text: take these words, one a line, instead of hashing. The list must be public: words "
+        "collected from the private rows give them away.",
     )
-    dictionary: str | Path | None = field(
-        default=None,
-        metadata=option(
-            metavar="WORDS.txt",
-            kind=Path,
-            help="With --text: public words, one a line, that name the places of hashed words in tables and on the "
-            "page; nothing else changes.",
-        ),
+    dictionary: str | Path | None = optional(
+        None,
+        metavar="WORDS.txt",
+        kind=Path,
+        help="With --text: public words, one a line, that name the places of hashed words in tables and on the "
+        "page; nothing else changes.",
     )
-    neighbours: str | None = field(
-        default=None,
-        metadata=option(
-            metavar="RELATION",
-            choices=options.NEIGHBOURS,
-            help="What may differ: a row's presence (add-remove-one, default), its values (replace-one) or its label "
-            "(label-only).",
-        ),
+    neighbours: str | None = optional(
+        None,
+        metavar="RELATION",
+        choices=options.NEIGHBOURS,
+        help="What may differ: a row's presence (add-remove-one, default), its values (replace-one) or its label "
+        "(label-only).",
     )
-    unit: str | None = field(
-        default=None,
-        metadata=option(metavar="UNIT", choices=options.UNITS, help="What it protects: row or person. [default: row]"),
+    unit: str | None = optional(
+        None, metavar="UNIT", choices=options.UNITS, help="What it protects: row or person. [default: row]"
     )
     rows_per_person: int | None = field(default=None, metadata=options.ROWS_PER_PERSON)
     data_name: str | None = None
     question: PublicQuestion | None = None
-    ledger: LedgerPlace = field(default=None, metadata=options.LEDGER)
+    ledger: LedgerPlace = field(default=None, repr=False, metadata=options.LEDGER)
     account: str | None = field(default=None, metadata=options.ACCOUNT)
     analyst: str | None = field(default=None, metadata=options.ANALYST)
     also_charge: bool = field(default=False, metadata=options.ALSO_CHARGE)
@@ -136,68 +116,52 @@ _SELECTION = "How features are selected"
 class SelectRequest(WorkflowRequest):
     """Request for a private selection of features. `confide.select` says what the fields mean."""
 
-    k: int | None = field(
-        default=None,
-        metadata=option(
-            "-k",
-            metavar="K",
-            kind=int,
-            panel=_SELECTION,
-            help="Number of features to take; not for clusters. [default: 100, or all]",
-        ),
+    k: int | None = optional(
+        None,
+        "-k",
+        metavar="K",
+        kind=int,
+        panel=_SELECTION,
+        help="Number of features to take; not for clusters. [default: 100, or all]",
     )
-    threshold: float | None = field(
-        default=None,
-        metadata=option(
-            metavar="T",
-            kind=float,
-            panel=_SELECTION,
-            help="Take features whose score reaches T, instead of K of them.",
-        ),
+    threshold: float | None = optional(
+        None,
+        metavar="T",
+        kind=float,
+        panel=_SELECTION,
+        help="Take features whose score reaches T, instead of K of them.",
     )
-    method: str = field(
-        default="score-perturbation",
-        metadata=option(
-            metavar="NAME",
-            choices=options.METHODS,
-            panel=_SELECTION,
-            help="score-perturbation, sparse-vector, peeling, permute-and-flip or clusters.",
-        ),
+    method: str = optional(
+        "score-perturbation",
+        metavar="NAME",
+        choices=options.METHODS,
+        panel=_SELECTION,
+        help="score-perturbation, sparse-vector, peeling, permute-and-flip or clusters.",
     )
-    score: str = field(
-        default="total-count",
-        metadata=option(
-            metavar="NAME",
-            choices=options.FEATURE_SCORES,
-            panel=_SELECTION,
-            help="total-count, difference-count, purity-index or information-gain.",
-        ),
+    score: str = optional(
+        "total-count",
+        metavar="NAME",
+        choices=options.FEATURE_SCORES,
+        panel=_SELECTION,
+        help="total-count, difference-count, purity-index or information-gain.",
     )
-    features_per_row: int | None = field(
-        default=None,
-        metadata=option(
-            metavar="R",
-            kind=int,
-            panel=_SELECTION,
-            help="From a row with more features, R count. [default: 10 where it reduces noise]",
-        ),
+    features_per_row: int | None = optional(
+        None,
+        metavar="R",
+        kind=int,
+        panel=_SELECTION,
+        help="From a row with more features, R count. [default: 10 where it reduces noise]",
     )
-    clusters: int | None = field(
-        default=None,
-        metadata=option(metavar="N", kind=int, panel=_SELECTION, help="With --method clusters. [default: 8]"),
+    clusters: int | None = optional(
+        None, metavar="N", kind=int, panel=_SELECTION, help="With --method clusters. [default: 8]"
     )
-    mechanism: str = field(
-        default="laplace",
-        metadata=option(
-            metavar="NOISE",
-            panel=_SELECTION,
-            help="Noise on scores: laplace, or gaussian with --delta, for zcdp accounts.",
-        ),
+    mechanism: str = optional(
+        "laplace",
+        metavar="NOISE",
+        panel=_SELECTION,
+        help="Noise on scores: laplace, or gaussian with --delta, for zcdp accounts.",
     )
-    delta: Exact = field(
-        default=0,
-        metadata=option(metavar="D", panel=_SELECTION, help="For mechanisms that need one; far below 1 / rows."),
-    )
+    delta: Exact = optional(0, metavar="D", panel=_SELECTION, help="For mechanisms that need one; far below 1 / rows.")
 
     terms: StepTerms = field(init=False, repr=False)
 
@@ -215,78 +179,54 @@ _MODEL = "Classifier"
 class TrainRequest(WorkflowRequest):
     """Request to train a private classifier. `confide.train` says what the fields mean."""
 
-    features: str | Path | Workflow | None = field(
-        default=None,
-        metadata=option(
-            metavar="FILE.json",
-            kind=Path,
-            panel=_MODEL,
-            help="File that `confide select` wrote; it says how rows are read and held out.",
-        ),
+    features: str | Path | Workflow | None = optional(
+        None,
+        metavar="FILE.json",
+        kind=Path,
+        panel=_MODEL,
+        help="File that `confide select` wrote; it says how rows are read and held out.",
     )
-    model: str = field(
-        default="naive-bayes",
-        metadata=option(
-            metavar="NAME", choices=options.MODELS, panel=_MODEL, help="naive-bayes or logistic-regression."
-        ),
+    model: str = optional(
+        "naive-bayes", metavar="NAME", choices=options.MODELS, panel=_MODEL, help="naive-bayes or logistic-regression."
     )
-    mechanism: str | None = field(
-        default=None,
-        metadata=option(
-            metavar="NOISE",
-            panel=_MODEL,
-            help="Noise of naive Bayes: laplace (default), or gaussian with --delta, for zcdp accounts.",
-        ),
+    mechanism: str | None = optional(
+        None,
+        metavar="NOISE",
+        panel=_MODEL,
+        help="Noise of naive Bayes: laplace (default), or gaussian with --delta, for zcdp accounts.",
     )
-    delta: Exact | None = field(
-        default=None,
-        metadata=option(metavar="D", panel=_MODEL, help="For gaussian noise; far below 1 / rows."),
+    delta: Exact | None = optional(None, metavar="D", panel=_MODEL, help="For gaussian noise; far below 1 / rows.")
+    row_weight: int | None = optional(
+        None, metavar="R", kind=int, panel=_MODEL, help="Naive Bayes: a row counts for at most R features. [default: 3]"
     )
-    row_weight: int | None = field(
-        default=None,
-        metadata=option(
-            metavar="R", kind=int, panel=_MODEL, help="Naive Bayes: a row counts for at most R features. [default: 3]"
-        ),
+    limit: str | None = optional(
+        None,
+        metavar="KIND",
+        panel=_MODEL,
+        help="Naive Bayes: spread a row's weight, or sample R features. [default: spread]",
     )
-    limit: str | None = field(
-        default=None,
-        metadata=option(
-            metavar="KIND",
-            panel=_MODEL,
-            help="Naive Bayes: spread a row's weight, or sample R features. [default: spread]",
-        ),
+    keep: float | None = optional(
+        None,
+        metavar="Z",
+        kind=float,
+        panel=_MODEL,
+        help="Naive Bayes: keep features that differ by Z deviations. [default: 0.5]",
     )
-    keep: float | None = field(
-        default=None,
-        metadata=option(
-            metavar="Z",
-            kind=float,
-            panel=_MODEL,
-            help="Naive Bayes: keep features that differ by Z deviations. [default: 0.5]",
-        ),
+    calibration: object = optional(
+        None,
+        metavar="SHARE",
+        panel=_MODEL,
+        help="Naive Bayes: share of epsilon for calibrating probabilities. [default: 0.1]",
     )
-    calibration: object = field(
-        default=None,
-        metadata=option(
-            metavar="SHARE",
-            panel=_MODEL,
-            help="Naive Bayes: share of epsilon for calibrating probabilities. [default: 0.1]",
-        ),
+    regularization: float | None = optional(
+        None,
+        metavar="L",
+        kind=float,
+        panel=_MODEL,
+        help="Logistic regression: penalty on weights. [default: from epsilon and width]",
     )
-    regularization: float | None = field(
-        default=None,
-        metadata=option(
-            metavar="L",
-            kind=float,
-            panel=_MODEL,
-            help="Logistic regression: penalty on weights. [default: from epsilon and width]",
-        ),
-    )
-    perturb: str | None = field(
-        default=None,
-        metadata=option(
-            metavar="WHAT", panel=_MODEL, help="Logistic regression: objective or output. [default: objective]"
-        ),
+    perturb: str | None = optional(
+        None, metavar="WHAT", panel=_MODEL, help="Logistic regression: objective or output. [default: objective]"
     )
 
     terms: StepTerms = field(init=False, repr=False)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from confide.errors import ParameterError, did_you_mean
 from confide.metrics.names import metric_named
 from confide.tasks.requests import options
-from confide.tasks.requests.request import Repeat, option
+from confide.tasks.requests.options import Repeat, option, optional
 
 if TYPE_CHECKING:
     from confide.privacy.guarantee import Exact
@@ -40,27 +40,21 @@ class PlanRequest:
     )
     rows: int = field(metadata=_ROWS)
     prevalence: float | None = field(default=None, metadata=_PREVALENCE)
-    expected: float | None = field(
-        default=None,
-        metadata=option(
-            "--expect",
-            metavar="V",
-            kind=float,
-            help="A guess of the value of the metric. [default: that of a model with AUC 0.8]",
-        ),
+    expected: float | None = optional(
+        None,
+        "--expect",
+        metavar="V",
+        kind=float,
+        help="A guess of the value of the metric. [default: that of a model with AUC 0.8]",
     )
-    epsilon: Exact | None = field(
-        default=None, metadata=option("-e", metavar="E", help="Privacy budget of the release.")
-    )
+    epsilon: Exact | None = optional(None, "-e", metavar="E", help="Privacy budget of the release.")
     width: float | None = field(default=None, metadata=_WIDTH)
     delta: Exact = field(default=0, metadata=options.DELTA)
-    questions: int | None = field(
-        default=None,
-        metadata=option(metavar="K", kind=int, help="Divide epsilon and delta among K such releases in one account."),
+    questions: int | None = optional(
+        None, metavar="K", kind=int, help="Divide epsilon and delta among K such releases in one account."
     )
-    neighbours: str = field(
-        default="replace-one",
-        metadata=option(metavar="RELATION", help="What may differ: replace-one, add-remove-one or label-only."),
+    neighbours: str = optional(
+        "replace-one", metavar="RELATION", help="What may differ: replace-one, add-remove-one or label-only."
     )
     level: float = field(default=0.95, metadata=options.LEVEL)
     curve: bool = True
@@ -113,15 +107,13 @@ class ExactPlanRequest:
             kind=str,
         ),
     )
-    auc: float | Sequence[float] | None = field(
-        default=None,
-        metadata=option(
-            metavar="A",
-            kind=float,
-            repeat=Repeat.LISTED,
-            panel=_EXACT,
-            help="AUC that is expected; twice for compare.",
-        ),
+    auc: float | Sequence[float] | None = optional(
+        None,
+        metavar="A",
+        kind=float,
+        repeat=Repeat.LISTED,
+        panel=_EXACT,
+        help="AUC that is expected; twice for compare.",
     )
     rows: int | None = field(default=None, metadata=_ROWS)
     prevalence: float | None = field(default=None, metadata=_PREVALENCE)
@@ -135,10 +127,8 @@ class ExactPlanRequest:
     auc_correlation: float | None = field(
         default=None, metadata=_exact("R", "Correlation of the two AUCs, in place of --correlation.")
     )
-    unpaired: bool = field(
-        default=False, metadata=option(kind=bool, panel=_EXACT, help="The two models score different rows.")
-    )
-    one_sided: bool = field(default=False, metadata=option(kind=bool, panel=_EXACT, help="Plan a one-sided test."))
+    unpaired: bool = optional(False, kind=bool, panel=_EXACT, help="The two models score different rows.")
+    one_sided: bool = optional(False, kind=bool, panel=_EXACT, help="Plan a one-sided test.")
     variance: str | None = field(
         default=None,
         metadata=_exact(

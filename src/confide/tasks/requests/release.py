@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from confide.errors import ParameterError
 from confide.tasks.requests import options
-from confide.tasks.requests.request import Repeat, option
+from confide.tasks.requests.options import Repeat, optional
 
 if TYPE_CHECKING:
     from confide.grid import Grid
@@ -37,140 +37,102 @@ class ReleaseRequest:
 
     source: Any = field(kw_only=False, repr=False)
     label: str | None = field(default=None, metadata=options.LABEL)
-    score: str | None = field(
-        default=None,
-        metadata=option("-s", metavar="COL", repeat=Repeat.REFUSED, help="Column of scores, one."),
-    )
-    model: str | Path | Workflow | None = field(
-        default=None,
-        metadata=option(
-            metavar="MODEL.json",
-            kind=Path,
-            help="Instead of columns: the file that `confide train` wrote; run on held-out rows.",
-        ),
+    score: str | None = optional(None, "-s", metavar="COL", repeat=Repeat.REFUSED, help="Column of scores, one.")
+    model: str | Path | Workflow | None = optional(
+        None,
+        metavar="MODEL.json",
+        kind=Path,
+        help="Instead of columns: the file that `confide train` wrote; run on held-out rows.",
     )
     positive: object = field(default=None, metadata=options.PRIVATE_POSITIVE)
-    metrics: str | Sequence[str] = field(
-        default="auc",
-        metadata=option(
-            *("--metric", "-m"),
-            metavar="NAME",
-            choices=options.METRICS,
-            repeat=Repeat.COMMAS,
-            help="Metric to release; repeatable, or several with commas. [default: auc]",
-        ),
+    metrics: str | Sequence[str] = optional(
+        "auc",
+        *("--metric", "-m"),
+        metavar="NAME",
+        choices=options.METRICS,
+        repeat=Repeat.COMMAS,
+        help="Metric to release; repeatable, or several with commas. [default: auc]",
     )
-    epsilon: Exact | None = field(
-        default=None,
-        metadata=option(
-            "-e",
-            metavar="E",
-            help="Privacy budget of this release, for example 1 or 1/3. [default with --model: that of its workflow]",
-        ),
+    epsilon: Exact | None = optional(
+        None,
+        "-e",
+        metavar="E",
+        help="Privacy budget of this release, for example 1 or 1/3. [default with --model: that of its workflow]",
     )
     delta: Exact = field(default=0, metadata=options.DELTA)
-    neighbours: str | None = field(
-        default=None,
-        metadata=option(
-            metavar="RELATION",
-            choices=options.NEIGHBOURS,
-            help="What may differ: a row's values (replace-one), its presence (add-remove-one) or its label "
-            "(label-only). [default: replace-one; with --model that of the training]",
-        ),
+    neighbours: str | None = optional(
+        None,
+        metavar="RELATION",
+        choices=options.NEIGHBOURS,
+        help="What may differ: a row's values (replace-one), its presence (add-remove-one) or its label "
+        "(label-only). [default: replace-one; with --model that of the training]",
     )
-    mechanism: str = field(
-        default="auto",
-        metadata=option(
-            metavar="NAME",
-            help="Mechanism that adds noise; auto chooses from public facts alone. For comparison with the papers: "
-            "pareto, student-t, published-cauchy, published-laplace; of curves laplace-per-point, fixed-space, "
-            "recursive-medians, symmetric-binormal.",
-        ),
+    mechanism: str = optional(
+        "auto",
+        metavar="NAME",
+        help="Mechanism that adds noise; auto chooses from public facts alone. For comparison with the papers: "
+        "pareto, student-t, published-cauchy, published-laplace; of curves laplace-per-point, fixed-space, "
+        "recursive-medians, symmetric-binormal.",
     )
-    threshold: float | None = field(
-        default=None,
-        metadata=option(
-            "-t",
-            metavar="T",
-            kind=float,
-            repeat=Repeat.REFUSED,
-            help="For confusion measures, one: score >= T is positive. [default: 0.5]",
-        ),
+    threshold: float | None = optional(
+        None,
+        "-t",
+        metavar="T",
+        kind=float,
+        repeat=Repeat.REFUSED,
+        help="For confusion measures, one: score >= T is positive. [default: 0.5]",
     )
-    grid: Grid | str | None = field(
-        default=None,
-        metadata=option(
-            metavar="KIND:CELLS",
-            help=f"Cells of scores, for curves and private-counts: {GRIDS}. [default: cells on 0 to 1, for "
-            "probabilities; under label-only cells with equally many rows]",
-        ),
+    grid: Grid | str | None = optional(
+        None,
+        metavar="KIND:CELLS",
+        help=f"Cells of scores, for curves and private-counts: {GRIDS}. [default: cells on 0 to 1, for "
+        "probabilities; under label-only cells with equally many rows]",
     )
-    strategy: str = field(
-        default="auto",
-        metadata=option(
-            metavar="NAME",
-            choices=options.STRATEGIES,
-            help="How cells of curves are counted: flat, tree, tree:8, haar or auto.",
-        ),
+    strategy: str = optional(
+        "auto",
+        metavar="NAME",
+        choices=options.STRATEGIES,
+        help="How cells of curves are counted: flat, tree, tree:8, haar or auto.",
     )
-    shape: str | None = field(
-        default=None,
-        metadata=option(
-            metavar="NAME",
-            choices=options.SHAPES,
-            help="Shape of curves: concave (default), isotonic, counts, binormal or roc-glm; costs nothing.",
-        ),
+    shape: str | None = optional(
+        None,
+        metavar="NAME",
+        choices=options.SHAPES,
+        help="Shape of curves: concave (default), isotonic, counts, binormal or roc-glm; costs nothing.",
     )
-    target: Target | str | None = field(
-        default=None,
-        metadata=option(
-            metavar="MEASURE=P",
-            repeat=Repeat.REFUSED,
-            help="Choose a threshold from the curves: recall=0.9 or specificity=0.9.",
-        ),
+    target: Target | str | None = optional(
+        None,
+        metavar="MEASURE=P",
+        repeat=Repeat.REFUSED,
+        help="Choose a threshold from the curves: recall=0.9 or specificity=0.9.",
     )
-    safe: bool = field(
-        default=False,
-        metadata=option(kind=bool, help="With --target: the lower end of its interval must reach the target."),
+    safe: bool = optional(False, kind=bool, help="With --target: the lower end of its interval must reach the target.")
+    with_auc: bool = optional(
+        False, kind=bool, help="With curves: a quarter of epsilon for an AUC of its own; for scores with few values."
     )
-    with_auc: bool = field(
-        default=False,
-        metadata=option(
-            kind=bool, help="With curves: a quarter of epsilon for an AUC of its own; for scores with few values."
-        ),
+    prevalence_guess: float | None = optional(
+        None, metavar="P", kind=float, help="A public guess of the share of positives; steers the noise."
     )
-    prevalence_guess: float | None = field(
-        default=None,
-        metadata=option(metavar="P", kind=float, help="A public guess of the share of positives; steers the noise."),
-    )
-    unit: str | None = field(
-        default=None,
-        metadata=option(
-            metavar="UNIT",
-            choices=options.UNITS,
-            help="What it protects: row or person. [default: row; with --model that of the training]",
-        ),
+    unit: str | None = optional(
+        None,
+        metavar="UNIT",
+        choices=options.UNITS,
+        help="What it protects: row or person. [default: row; with --model that of the training]",
     )
     rows_per_person: int | None = field(default=None, metadata=options.ROWS_PER_PERSON)
     level: float = field(default=0.95, metadata=options.LEVEL)
-    data_name: str | None = field(
-        default=None,
-        metadata=option(
-            metavar="TEXT",
-            help="With --table: the declared name and version of its rows, which identify them in the ledger.",
-        ),
+    data_name: str | None = optional(
+        None,
+        metavar="TEXT",
+        help="With --table: the declared name and version of its rows, which identify them in the ledger.",
     )
     question: PublicQuestion | None = None
-    ledger: LedgerPlace = field(default=None, metadata=options.LEDGER)
+    ledger: LedgerPlace = field(default=None, repr=False, metadata=options.LEDGER)
     account: str | None = field(default=None, metadata=options.ACCOUNT)
     analyst: str | None = field(default=None, metadata=options.ANALYST)
     also_charge: bool = field(default=False, metadata=options.ALSO_CHARGE)
-    reveal: bool = field(
-        default=False,
-        metadata=option(
-            kind=bool,
-            help="Draw exact curves on the report too. It is then NOT private and must not be published.",
-        ),
+    reveal: bool = optional(
+        False, kind=bool, help="Draw exact curves on the report too. It is then NOT private and must not be published."
     )
 
     terms: ReleaseTerms = field(init=False, repr=False)

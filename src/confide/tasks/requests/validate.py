@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from confide.errors import ParameterError, UsageError
 from confide.tasks.requests import options
-from confide.tasks.requests.request import Repeat, option
+from confide.tasks.requests.options import Repeat, option, optional
 
 if TYPE_CHECKING:
     from confide.federation.coordinator.run_state import Progress
@@ -34,141 +34,98 @@ class ValidateRequest:
             help="disclosure-control, secure-sum, private or noisy-scores; see above.",
         )
     )
-    study: str | None = field(
-        default=None,
-        metadata=option(metavar="NAME", help="The study, as sites' policies name it. [default: the federation's name]"),
+    study: str | None = optional(
+        None, metavar="NAME", help="The study, as sites' policies name it. [default: the federation's name]"
     )
-    epsilon: object = field(
-        default=None,
-        metadata=option(
-            "-e",
-            metavar="E",
-            help="Mode private: the price of this validation, such as 1, charged to the privacy budget of each site. "
-            "Mode noisy-scores: epsilon of its noise calibration.",
-        ),
+    epsilon: object = optional(
+        None,
+        "-e",
+        metavar="E",
+        help="Mode private: the price of this validation, such as 1, charged to the privacy budget of each site. "
+        "Mode noisy-scores: epsilon of its noise calibration.",
     )
-    site_share: object = field(
-        default=None,
-        metadata=option(
-            metavar="F",
-            help="Mode private: the share of epsilon for each site's own results; 0 for the sum alone. [default: 1/2]",
-        ),
+    site_share: object = optional(
+        None,
+        metavar="F",
+        help="Mode private: the share of epsilon for each site's own results; 0 for the sum alone. [default: 1/2]",
     )
-    colluders: int | None = field(
-        default=None,
-        metadata=option(
-            metavar="N",
-            kind=int,
-            help="Mode private, and secure-sum with --fewest: the promise holds even if N sites collude with the "
-            "coordinator. [default: fewer than half]",
-        ),
+    colluders: int | None = optional(
+        None,
+        metavar="N",
+        kind=int,
+        help="Mode private, and secure-sum with --fewest: the promise holds even if N sites collude with the "
+        "coordinator. [default: fewer than half]",
     )
-    minimum_cell: int | None = field(
-        default=None,
-        metadata=option(
-            metavar="Q", kind=int, help="Modes without noise: least rows of a class in a cell. [default: 5; sums: 1]"
-        ),
+    minimum_cell: int | None = optional(
+        None, metavar="Q", kind=int, help="Modes without noise: least rows of a class in a cell. [default: 5; sums: 1]"
     )
-    grid: str | None = field(
-        default=None,
-        metadata=option(
-            metavar="KIND:CELLS",
-            help="Cells of scores: uniform:100, arcsine:40, logit:32, uniform:16:-4:4. [default: by mode; private: by "
-            "--rows and --epsilon]",
-        ),
+    grid: str | None = optional(
+        None,
+        metavar="KIND:CELLS",
+        help="Cells of scores: uniform:100, arcsine:40, logit:32, uniform:16:-4:4. [default: by mode; private: by "
+        "--rows and --epsilon]",
     )
-    rows: int | None = field(
-        default=None,
-        metadata=option(
-            metavar="N",
-            kind=int,
-            help="Mode private, and --dry-run in every mode: about how many rows all sites together have, as they "
-            "state publicly. In mode private it decides the number of cells. [default: 1,000 a site]",
-        ),
+    rows: int | None = optional(
+        None,
+        metavar="N",
+        kind=int,
+        help="Mode private, and --dry-run in every mode: about how many rows all sites together have, as they "
+        "state publicly. In mode private it decides the number of cells. [default: 1,000 a site]",
     )
-    bins: int = field(default=10, metadata=option(metavar="N", kind=int, help="Bins of the calibration curve."))
-    sites: Sequence[str] | None = field(
-        default=None,
-        metadata=option(
-            metavar="A,B,...", repeat=Repeat.COMMAS, help="Ask only these sites. [default: all of the federation]"
-        ),
+    bins: int = optional(10, metavar="N", kind=int, help="Bins of the calibration curve.")
+    sites: Sequence[str] | None = optional(
+        None, metavar="A,B,...", repeat=Repeat.COMMAS, help="Ask only these sites. [default: all of the federation]"
     )
-    fewest: int | None = field(
-        default=None,
-        metadata=option(
-            metavar="N",
-            kind=int,
-            help="At least N sites must take part, so that some may drop out; signed. [default: all that are asked]",
-        ),
+    fewest: int | None = optional(
+        None,
+        metavar="N",
+        kind=int,
+        help="At least N sites must take part, so that some may drop out; signed. [default: all that are asked]",
     )
-    timeout: float = field(
-        default=60, metadata=option(metavar="SECONDS", kind=float, help="The most that each round may take.")
+    timeout: float = optional(60, metavar="SECONDS", kind=float, help="The most that each round may take.")
+    drop_after: float = optional(
+        5,
+        metavar="SECONDS",
+        kind=float,
+        help="With --fewest: a silent site has dropped out after this time, from when enough others have replied.",
     )
-    drop_after: float = field(
-        default=5,
-        metadata=option(
-            metavar="SECONDS",
-            kind=float,
-            help="With --fewest: a silent site has dropped out after this time, from when enough others have replied.",
-        ),
+    valid_days: int = optional(
+        30, metavar="N", kind=int, help="Sites answer the question, as it is signed now, for N days and no later."
     )
-    valid_days: int = field(
-        default=30,
-        metadata=option(
-            metavar="N",
-            kind=int,
-            help="Sites answer the question, as it is signed now, for N days and no later.",
-        ),
-    )
-    null_auc: float | None = field(
-        default=None,
-        metadata=option(metavar="A", kind=float, help="Also test whether the pooled AUC is at most A."),
+    null_auc: float | None = optional(
+        None, metavar="A", kind=float, help="Also test whether the pooled AUC is at most A."
     )
     level: float = field(default=0.95, metadata=options.LEVEL)
-    unit: str = field(
-        default="row",
-        metadata=option(metavar="UNIT", choices=options.UNITS, help="Mode private: whom it protects, row or person."),
+    unit: str = optional(
+        "row", metavar="UNIT", choices=options.UNITS, help="Mode private: whom it protects, row or person."
     )
-    rows_per_person: int = field(
-        default=1,
-        metadata=option(metavar="K", kind=int, help="Mode private, with --unit person: nobody has more than K rows."),
+    rows_per_person: int = optional(
+        1, metavar="K", kind=int, help="Mode private, with --unit person: nobody has more than K rows."
     )
-    edition: int | None = field(
-        default=None,
-        metadata=option(
-            metavar="N",
-            kind=int,
-            help="Mode private: after data changed, ask as the next edition, which is charged anew. [default: 1]",
-        ),
+    edition: int | None = optional(
+        None,
+        metavar="N",
+        kind=int,
+        help="Mode private: after data changed, ask as the next edition, which is charged anew. [default: 1]",
     )
-    noise: str | None = field(
-        default=None,
-        metadata=option(
-            metavar="KIND",
-            choices=options.NOISES,
-            help="Mode private: laplace, or gaussian with --delta, which costs less where many questions are asked; "
-            "sites must allow it. [default: laplace]",
-        ),
+    noise: str | None = optional(
+        None,
+        metavar="KIND",
+        choices=options.NOISES,
+        help="Mode private: laplace, or gaussian with --delta, which costs less where many questions are asked; "
+        "sites must allow it. [default: laplace]",
     )
-    delta: object = field(
-        default=None,
-        metadata=option(
-            metavar="D",
-            help="Mode private, with --noise gaussian: far below 1 / rows, such as 1e-6. Mode noisy-scores: delta of "
-            "its noise calibration.",
-        ),
+    delta: object = optional(
+        None,
+        metavar="D",
+        help="Mode private, with --noise gaussian: far below 1 / rows, such as 1e-6. Mode noisy-scores: delta of "
+        "its noise calibration.",
     )
-    sensitivity: object = field(
-        default=None,
-        metadata=option(
-            metavar="S", help="Mode noisy-scores: the model's sensitivity, which is stated and not measured."
-        ),
+    sensitivity: object = optional(
+        None, metavar="S", help="Mode noisy-scores: the model's sensitivity, which is stated and not measured."
     )
-    purpose: str | None = field(
-        default=None,
-        metadata=option(
-            metavar="TEXT", help="Why this is asked, for people at sites that approve each question; signed."
-        ),
+    purpose: str | None = optional(
+        None, metavar="TEXT", help="Why this is asked, for people at sites that approve each question; signed."
     )
     progress: Progress | None = None
 
