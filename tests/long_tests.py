@@ -116,7 +116,7 @@ LONG: Mapping[str, Mapping[str, int]] = {
     "ledger/test_ledger_crashes.py": {
         "test_five_hundred_kills_lose_nothing": ALL,  # test_processes_killed_over_one_request_... and in PostgreSQL
     },
-    "ledger/test_ledger_places.py": {"test_flipped_bits_never_refund": ALL},  # ledger/test_ledger_tampering.py
+    "ledger/test_ledger_places.py": {"test_flipped_bits_never_refund": ALL},  # records/test_contract.py
     "metrics/test_metrics_follow_the_rows.py": {EVERY: 3},
     "metrics/test_metrics_and_exchanged_classes.py": {"test_turned_around": 3},
     "privacy/test_free_class_sizes_by_enumeration.py": {

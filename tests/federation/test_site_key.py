@@ -50,7 +50,7 @@ def test_a_key_that_is_gone_is_not_made_anew_by_reading(tmp_path: Path) -> None:
     with pytest.raises(FederationError, match=r"no key of the site's own at .*backup, or .*`confide site request`"):
         SiteKey.load(path)
     assert not path.exists()
-    with pytest.raises(FederationError, match="cannot be made"):
+    with pytest.raises(FederationError, match="cannot be written"):
         SiteKey.kept(tmp_path / "absent" / "site.key")
 
 

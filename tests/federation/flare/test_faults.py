@@ -23,9 +23,9 @@ from tests.waiting import PATIENCE, wait_until
 
 def spent(network: Network, site: str) -> Fraction:
     """What was charged to a site's ledger so far."""
-    if not network.folders[site].ledger.exists():
+    if not network.folders[site].database.exists():
         return Fraction(0)
-    with Ledger(network.folders[site].ledger) as ledger:
+    with Ledger(network.folders[site].database) as ledger:
         return ledger.account(ACCOUNT).spent.epsilon
 
 

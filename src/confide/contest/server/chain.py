@@ -33,7 +33,7 @@ from confide.contest.server.database import CHAIN, CONTESTS, Database
 from confide.contest.server.home import disk
 from confide.errors import HomeError
 from confide.files import flush, replace_file
-from confide.ledger.entries import same_seal, seal
+from confide.records.chain import same_seal, seal
 
 START = "0" * 64
 

@@ -38,7 +38,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from confide.errors import HomeError, StoreUnavailableError
-from confide.ledger.stores import unreached
+from confide.records.database import unreached
 
 SCHEMA = MetaData(
     naming_convention={

@@ -32,7 +32,7 @@ from confide.contest.server.tokens import Caller, require_valid
 from confide.contest.terms import ContestTerms, Mode
 from confide.counts import FloatArray
 from confide.errors import HomeError, SubmissionError
-from confide.ledger.entries import same_seal, seal
+from confide.records.chain import same_seal, seal
 from confide.sources.score_process import ReadingStoppedError, ScoreReader
 
 

@@ -29,7 +29,7 @@ from confide.contest.server.clock import new_id, written
 from confide.contest.server.database import MEMBERS, TOKENS
 from confide.contest.server.problems import Kind, Refused
 from confide.errors import HomeError, ParameterError
-from confide.ledger.entries import same_seal, seal
+from confide.records.chain import same_seal, seal
 
 LONGEST_NAME = 80
 

@@ -14,6 +14,7 @@ from confide.errors import RefusedError, UnpayableError, UsageError
 from confide.federation.policy import Policy
 from confide.federation.site.answers import site_answers
 from confide.federation.site.config import SiteConfig
+from confide.federation.site.records import SiteRecords
 from confide.federation.site.register import Register
 from confide.federation.site_state import RefusalReason
 
@@ -23,13 +24,13 @@ if TYPE_CHECKING:
 
 
 def check_rules(
-    question: Question, *, folder: SiteFolder, config: SiteConfig, policy: Policy, coordinator: str | None
+    question: Question, *, records: SiteRecords, config: SiteConfig, policy: Policy, coordinator: str | None
 ) -> None:
     """Refuse a question that the site would refuse whatever its rows are; nothing is read of them."""
     policy.check(question, coordinator=coordinator)
     source = config.source(question.model)
     config.check_grid(question)
-    site_answers(question).check_before_rows(as_answered(question, folder), folder, source)
+    site_answers(question).check_before_rows(as_answered(question, records), records, policy, source)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +45,7 @@ def ruled_out(question: Question, *, folder: SiteFolder, coordinator: str | None
     """Return why a site would refuse a question as its files are now, whatever its rows are; None if it would not."""
     config, policy = SiteConfig.load(folder.path), Policy.load(folder.policy)
     try:
-        check_rules(question, folder=folder, config=config, policy=policy, coordinator=coordinator)
+        check_rules(question, records=SiteRecords(folder), config=config, policy=policy, coordinator=coordinator)
     except UnpayableError as refusal:
         return RuledOut(message=str(refusal), reason=RefusalReason.BUDGET)
     except (RefusedError, UsageError) as refusal:
@@ -52,7 +53,7 @@ def ruled_out(question: Question, *, folder: SiteFolder, coordinator: str | None
     return None
 
 
-def as_answered(question: Question, folder: SiteFolder) -> Question:
+def as_answered(question: Question, records: SiteRecords) -> Question:
     """Return a question with the sites with which it was answered before, if it was."""
-    earlier = Register(folder.path).listed(question)
+    earlier = Register(records).listed(question)
     return question if earlier is None else question.of(earlier)
