@@ -111,7 +111,6 @@ ROOMS = {
     "pydantic": {"contest.server"},
     "uvicorn": {"contest.server"},
     "jinja2": {"contest.server"},
-    "alembic": {"contest.server"},
     "prometheus_client": {"contest.server"},
     "python_multipart": {"contest.server"},
     "array_api_compat": {"device"},

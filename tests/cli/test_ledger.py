@@ -143,7 +143,7 @@ def test_verify_names_what_is_broken(used: Path) -> None:
     assert ask_json(used, "verify")["whole"] is True
     with sqlite3.connect(used) as connection:
         changed = "replace(text, 'alice', 'bob')"
-        connection.execute(f"UPDATE confide_entries SET text = {changed} WHERE text LIKE '%charge%'")  # noqa: S608
+        connection.execute(f'UPDATE confide_entries SET text = {changed} WHERE text LIKE \'%"kind":"charge"%\'')  # noqa: S608
     connection.close()
     broken = ask_ledger(used, "verify")
     assert broken.code == 1

@@ -252,7 +252,7 @@ def test_neighbouring_data_give_the_same_transcript(ledger: Book) -> None:
     [
         "UPDATE confide_entries SET text = replace(text, '1/50', '1/100')",
         "UPDATE confide_heads SET state = replace(state, '1/50', '1/100')",
-        "DELETE FROM confide_entries WHERE text LIKE '%charge%'",
+        'DELETE FROM confide_entries WHERE text LIKE \'%"kind":"charge"%\'',
     ],
 )
 def test_a_changed_rho_shows(ledger: Book, place: Place, statement: str) -> None:

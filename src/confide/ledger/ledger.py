@@ -275,7 +275,7 @@ class Ledger(LedgerReader):
     def _writing(self) -> Iterator[Transaction]:
         from confide.ledger.transaction import Transaction
 
-        with self._store.records(writing=True) as records:
+        with self._store.chains(writing=True) as records:
             yield Transaction(records=records)
 
 

@@ -269,7 +269,7 @@ class LedgerReader:
     def _reading(self) -> Iterator[Transaction]:
         from confide.ledger.transaction import Transaction
 
-        with self._store.records(writing=False) as records:
+        with self._store.chains(writing=False) as records:
             yield Transaction(records=records)
 
     def _require_ledger(self, name: str | None) -> None:

@@ -22,14 +22,14 @@ from confide.ledger.spending import Budget, Spending
 from confide.privacy.guarantee import stored_fraction
 from confide.privacy.prepared import Part
 from confide.records.chain import Break, Head, canonical_json
-from confide.records.transaction import Records
+from confide.records.transaction import Chains
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Transaction:
     """Reads and writes between begin and commit."""
 
-    records: Records
+    records: Chains
 
     @property
     def key(self) -> bytes:
@@ -41,7 +41,7 @@ class Transaction:
     ) -> Record:
         """Read an account and the entries of some requests, and check them; an empty record if there is no account.
 
-        Checks what `Records.head` does, and every entry of the requests. `confide ledger verify` checks all entries.
+        Checks what `Chains.head` does, and every entry of the requests. `confide ledger verify` checks all entries.
         With a lock, nobody else writes to the ledger until the transaction ends.
         """
         if lock:

@@ -78,8 +78,6 @@ class Anchor:
     def seen(self, key: bytes) -> dict[str, End]:
         """Return the newest ends in the file, which is read again if another process wrote it."""
         with self._disk():
-            if not self.path.exists():
-                return {}
             status = self.path.stat()
         version = (status.st_ino, status.st_mtime_ns, status.st_size)
         if version != self._version:
@@ -91,9 +89,10 @@ class Anchor:
         with _WAITING:
             _merge(self._waiting, ends)
         with self._lock:
-            seen = self.seen(key)
-            if self.path.exists() and all(_reaches(seen.get(name), end) for name, end in ends.items()):
-                return
+            if self.exists():
+                seen = self.seen(key)
+                if all(_reaches(seen.get(name), end) for name, end in ends.items()):
+                    return
             with _WAITING:
                 wanted, self._waiting = self._waiting, {}
             with self._disk(), self._alone():

@@ -39,7 +39,7 @@ from confide.postgresql_reach import Reach, reach_of
 from confide.records.anchor import Anchor
 from confide.records.chain import End, Owner
 from confide.records.key_file import KeyFile
-from confide.records.transaction import RECORDS, Records, newest_links
+from confide.records.transaction import RECORDS, Chains, newest_links
 
 LOCK_SECONDS = 30
 
@@ -88,18 +88,18 @@ class Store(ABC):
             connection.commit()  # whoever leaves by an exception is rolled back when the connection closes
 
     @contextmanager
-    def records(self, *, writing: bool) -> Iterator[Records]:
+    def chains(self, *, writing: bool) -> Iterator[Chains]:
         """Run a block on the chains in one transaction. They are made by the first one that writes."""
         if writing and not self.exists():
             self.create()
         with self.transaction(writing=writing) as connection:
-            yield Records.on(connection, self.key_file, self.owner)
+            yield Chains.on(connection, self.key_file, self.owner)
 
     @contextmanager
-    def inspecting(self) -> Iterator[tuple[Records, bool]]:
+    def inspecting(self) -> Iterator[tuple[Chains, bool]]:
         """Run a block on records that may have been changed; yield also whether the anchor has seen no more of them."""
         with self.transaction(writing=False) as connection:
-            yield Records.on(connection, self.key_file, self.owner), True
+            yield Chains.on(connection, self.key_file, self.owner), True
 
     def newest(self, chain: str, most: int) -> list[object]:
         """Return the newest texts of a chain, the oldest of them first, also of records that were changed."""
@@ -207,33 +207,33 @@ class SQLiteStore(Store):
             connection.commit()
 
     @contextmanager
-    def records(self, *, writing: bool) -> Iterator[Records]:
+    def chains(self, *, writing: bool) -> Iterator[Chains]:
         """Run a block on the chains, which must hold what the anchor has seen; the anchor follows the commit."""
         if writing and not self.exists():
             self.create()
         text = self.anchor.text()  # before the transaction: what was committed since may have moved the anchor on
-        with super().records(writing=writing) as records:
-            seen = self._checked_anchor(records, text)
-            yield records
-            ends = records.ends() if writing else seen
+        with super().chains(writing=writing) as chains:
+            seen = self._checked_anchor(chains, text)
+            yield chains
+            ends = chains.ends() if writing else seen
         if ends != seen or (writing and text is None):
-            self.anchor.advance(records.key, ends)
+            self.anchor.advance(chains.key, ends)
 
     @contextmanager
-    def inspecting(self) -> Iterator[tuple[Records, bool]]:
+    def inspecting(self) -> Iterator[tuple[Chains, bool]]:
         """Run a block on records that may have been changed; yield also whether the anchor has seen no more of them."""
         text = self.anchor.text()
-        with super().inspecting() as (records, _):
-            seen = {} if text is None else self.anchor.parse(text, records.key)
-            yield records, records.lacks(seen) is None and not (text is None and self._anchored)
+        with super().inspecting() as (chains, _):
+            seen = {} if text is None else self.anchor.parse(text, chains.key)
+            yield chains, chains.lacks(seen) is None and not (text is None and self._anchored)
 
-    def _checked_anchor(self, records: Records, text: bytes | None) -> dict[str, End]:
+    def _checked_anchor(self, chains: Chains, text: bytes | None) -> dict[str, End]:
         if text is None:
             if self._anchored:
                 raise self.owner.error(f"{self.anchor.path} is missing; {self.owner.remedy}")
             return {}
-        seen = self.anchor.parse(text, records.key)
-        lacking = records.lacks(seen)
+        seen = self.anchor.parse(text, chains.key)
+        lacking = chains.lacks(seen)
         if lacking is not None:
             raise self.owner.error(
                 f"{self.shown} lacks entries of {self.owner.chain(lacking)} that '{self.anchor.path}' has seen: it is "

@@ -98,7 +98,7 @@ def _key_check(key: bytes) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Records:
+class Chains:
     """Chains on one connection between begin and commit, with their key."""
 
     connection: Connection
@@ -107,7 +107,7 @@ class Records:
     tables: Tables = RECORDS
 
     @classmethod
-    def on(cls, connection: Connection, file: KeyFile, owner: Owner, tables: Tables = RECORDS) -> Records:
+    def on(cls, connection: Connection, file: KeyFile, owner: Owner, tables: Tables = RECORDS) -> Chains:
         """Begin with a look at the version of the tables and at the key."""
         meta: Mapping[str, Any] = {row.name: row.value for row in connection.execute(select(tables.meta))}
         if meta.get(_VERSION) != VERSION:
@@ -120,7 +120,7 @@ class Records:
             instead = "" if file.variable is None else f" or in {file.variable}"
             raise owner.error(
                 f"the key does not belong to {owner.what}: give the one that it was made with, in "
-                f"{file.path}{instead}. {owner.stops}"
+                f"{file.path}{instead}, or restore both from one backup. {owner.stops}"
             )
         return cls(connection=connection, key=key, owner=owner, tables=tables)
 
@@ -194,10 +194,10 @@ class Records:
                 self.owner.refuse_broken(chain, Break(number=link.number, problem="is out of place or changed"))
         return tuple(sorted(result, key=lambda link: link.number))
 
-    def append(self, chain: str, text: str, *, topic: str | None = None) -> Link:
-        """Append a text to a chain without a state; the chain is locked and its end is checked first."""
+    def append(self, chain: str, text: str, *, topic: str | None = None, checked: bool = False) -> Link:
+        """Append a text to a chain without a state; the chain is locked and its end is checked first, as in `head`."""
         self.lock()
-        head = self.head(chain)
+        head = self.head(chain, checked=checked)
         end = End() if head is None else head.end
         link = Link.following(end.number, end.last, text, topic=topic, chain=chain, key=self.key)
         self.write([link])

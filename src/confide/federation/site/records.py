@@ -26,7 +26,7 @@ from confide.records.chain import Owner, canonical_json
 if TYPE_CHECKING:
     from confide.ledger.ledger import Ledger
     from confide.records.database import SQLiteStore
-    from confide.records.transaction import Records
+    from confide.records.transaction import Chains
 
 REQUESTS, APPROVALS, REGISTER = "requests", "approvals", "register"
 """Names of the chains beside those of the ledger."""
@@ -110,7 +110,7 @@ class SiteRecords:
     def require(self) -> None:
         """Refuse records that are gone or were changed."""
         self._require_made()
-        with self.store.records(writing=False):
+        with self.store.chains(writing=False):
             pass
 
     def _require_made(self) -> None:
@@ -121,16 +121,16 @@ class SiteRecords:
             )
 
     @contextmanager
-    def reading(self) -> Iterator[Records]:
+    def reading(self) -> Iterator[Chains]:
         """Run a block that sees one moment of the records, which must exist."""
-        with self.store.records(writing=False) as records:
+        with self.store.chains(writing=False) as records:
             yield records
 
     @contextmanager
-    def writing(self) -> Iterator[Records]:
+    def writing(self) -> Iterator[Chains]:
         """Run a block in one transaction, alone: all of it is on the disk at the end, or nothing."""
         self._require_made()
-        with self.store.records(writing=True) as records:
+        with self.store.chains(writing=True) as records:
             yield records
 
     def append(self, chain: str, entry: Mapping[str, Any]) -> None:
@@ -166,12 +166,12 @@ class SiteRecords:
         return tuple(checks)
 
 
-def append(records: Records, chain: str, entry: Mapping[str, Any]) -> None:
+def append(records: Chains, chain: str, entry: Mapping[str, Any]) -> None:
     """Add an entry, with the time, to a chain in a transaction."""
     records.append(chain, canonical_json({"at": _now(), **entry}, "an entry"))
 
 
-def read(records: Records, chain: str) -> tuple[dict[str, Any], ...]:
+def read(records: Chains, chain: str) -> tuple[dict[str, Any], ...]:
     """Return all entries of a chain, checked, in a transaction."""
     return tuple(json.loads(link.text) for link in records.read(chain))
 
