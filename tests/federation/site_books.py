@@ -13,7 +13,7 @@ from confide.federation.site.approvals import Approvals
 from confide.federation.site.config import SiteFolder
 from confide.federation.site.private_answer import Paid
 from confide.federation.site.records import REQUESTS, SiteRecords
-from confide.federation.site.rows import SiteRows
+from confide.federation.site.scored_rows import SiteRows
 from confide.federation.site.site import Site
 
 

@@ -18,7 +18,7 @@ from confide.federation.protocol import RunError
 from confide.federation.question_terms import Period
 from confide.federation.site import private_answer
 from confide.federation.site.accounts import ACCOUNT, Prices, charged_in_period, require_allowance
-from confide.federation.site.rows import read_rows
+from confide.federation.site.scored_rows import read_rows
 from confide.ledger.ledger import Ledger
 from tests.federation.network import Network
 from tests.federation.site_books import charged_answer

@@ -23,7 +23,7 @@ from confide.federation.question import Question
 from confide.federation.site.accounts import ACCOUNT, CONCENTRATED, Prices, charged_in_period, read_budget
 from confide.federation.site.config import SiteFolder
 from confide.federation.site.private_answer import opened_share, prepare_own, prepare_share
-from confide.federation.site.rows import SiteRows
+from confide.federation.site.scored_rows import SiteRows
 from confide.ledger.requests import Request
 from confide.metrics.ranking import auc_score
 from confide.privacy.accounting import rho_for

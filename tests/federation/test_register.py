@@ -18,7 +18,7 @@ from confide.federation.question import Question
 from confide.federation.site.config import SiteFolder
 from confide.federation.site.records import REGISTER, SiteRecords
 from confide.federation.site.register import Register
-from confide.federation.site.rows import SiteRows
+from confide.federation.site.scored_rows import SiteRows
 from tests.federation.held_rows import held
 from tests.federation.site_books import execute
 

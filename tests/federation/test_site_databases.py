@@ -20,7 +20,7 @@ from confide.federation.site.approvals import Decision
 from confide.federation.site.checks import check_rows_apart
 from confide.federation.site.config import SiteConfig, SiteModel, TwoEntriesError
 from confide.federation.site.register import Register
-from confide.federation.site.rows import read_rows
+from confide.federation.site.scored_rows import read_rows
 from confide.federation.site.site import Site
 from confide.federation.site_state import SiteState
 from confide.sources import open_tables

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from confide.federation.flare.authority import CertificateDates
     from confide.federation.policy import Policy
     from confide.federation.site.accounts import SiteBudget
+    from confide.federation.site.answers import RuledOut
     from confide.federation.site.approvals import HeldQuestion
     from confide.federation.site.config import SiteConfig, SiteModel
     from confide.federation.site.records import LogCheck
-    from confide.federation.site.rules import RuledOut
     from confide.ledger.receipts import Verification
 
 
@@ -77,9 +77,9 @@ def pending_questions(folder: str | Path, *, decided: bool = False) -> PendingQu
     place = open_site(folder)
     from confide.federation.policy import MANUAL, Policy
     from confide.federation.site.accounts import read_budget
+    from confide.federation.site.answers import ruled_out
     from confide.federation.site.approvals import Approvals, Decision
     from confide.federation.site.records import SiteRecords
-    from confide.federation.site.rules import ruled_out
 
     records = SiteRecords(place)
     approvals = Approvals(records)

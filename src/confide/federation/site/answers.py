@@ -1,4 +1,9 @@
-"""What a site does in each mode: its checks in round 1, and what it sends in both rounds."""
+"""What a site does in each mode: its checks in round 1, and what it sends in both rounds.
+
+The first checks come before any rows are read, and before a person is asked. They follow from the question, the policy,
+the settings, the register and the ledger. So a refusal, and the time that it takes, tell nothing about the rows. The
+same rules, and those that need the rows, are checked again when the question is answered.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from confide.counts import ScoreCounts
-from confide.errors import FederationError, RefusedError
+from confide.errors import FederationError, RefusedError, UnpayableError, UsageError
 from confide.federation.modes.exact import DisclosureControl, ExactMode, SecureSum
 from confide.federation.modes.mode import Mode
 from confide.federation.modes.noisy_scores import NoisyScoresMode, site_noisy_scores, site_sums
@@ -17,10 +22,12 @@ from confide.federation.modes.private import Private
 from confide.federation.policy import Policy
 from confide.federation.policy_rules import least_class
 from confide.federation.question import Question
+from confide.federation.site.config import SiteConfig, SiteFolder
 from confide.federation.site.private_answer import charged_answer, check_affordable, check_payable, own_keys
 from confide.federation.site.records import SiteRecords
 from confide.federation.site.register import Register, drawn_before
-from confide.federation.site.rows import SiteRows
+from confide.federation.site.scored_rows import SiteRows
+from confide.federation.site_state import RefusalReason
 from confide.federation.tables import WIDE_BITS, SiteTable, disclosed, grouped_counts
 from confide.ledger.charging import padded
 
@@ -219,3 +226,39 @@ SITE_ANSWERS: Mapping[str, SiteAnswers] = MappingProxyType(
 def site_answers(question: Question) -> SiteAnswers:
     """Return what a site does in the mode of a question."""
     return SITE_ANSWERS[question.mode]
+
+
+def check_rules(
+    question: Question, *, records: SiteRecords, config: SiteConfig, policy: Policy, coordinator: str | None
+) -> None:
+    """Refuse a question that the site would refuse whatever its rows are; nothing is read of them."""
+    policy.check(question, coordinator=coordinator)
+    source = config.source(question.model)
+    config.check_grid(question)
+    site_answers(question).check_before_rows(as_answered(question, records), records, policy, source)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuledOut:
+    """Why a site would refuse a question as its rules are now; `reason` is set if its budget is too small."""
+
+    message: str
+    reason: RefusalReason | None = None
+
+
+def ruled_out(question: Question, *, folder: SiteFolder, coordinator: str | None) -> RuledOut | None:
+    """Return why a site would refuse a question as its files are now, whatever its rows are; None if it would not."""
+    config, policy = SiteConfig.load(folder.path), Policy.load(folder.policy)
+    try:
+        check_rules(question, records=SiteRecords(folder), config=config, policy=policy, coordinator=coordinator)
+    except UnpayableError as refusal:
+        return RuledOut(message=str(refusal), reason=RefusalReason.BUDGET)
+    except (RefusedError, UsageError) as refusal:
+        return RuledOut(message=str(refusal))
+    return None
+
+
+def as_answered(question: Question, records: SiteRecords) -> Question:
+    """Return a question with the sites with which it was answered before, if it was."""
+    earlier = Register(records).listed(question)
+    return question if earlier is None else question.of(earlier)

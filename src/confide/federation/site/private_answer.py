@@ -41,7 +41,7 @@ from confide.federation.site.accounts import (
 )
 from confide.federation.site.records import SiteRecords
 from confide.federation.site.register import Register
-from confide.federation.site.rows import SiteRows
+from confide.federation.site.scored_rows import SiteRows
 from confide.ledger.entries import Kind
 from confide.ledger.ledger import Ledger
 from confide.ledger.question import PublicQuestion

@@ -64,6 +64,7 @@ class SiteRecords:
 
     def __init__(self, folder: SiteFolder) -> None:
         self.folder = folder
+        self._read: dict[str, tuple[dict[str, Any], ...]] | None = None
 
     @cached_property
     def store(self) -> SQLiteStore:
@@ -121,6 +122,18 @@ class SiteRecords:
             )
 
     @contextmanager
+    def one_request(self) -> Iterator[None]:
+        """Read each chain at most once in a block, and anew after a write of this process.
+
+        What is written is decided by what is read again under the lock of the transaction that writes.
+        """
+        self._read = {}
+        try:
+            yield
+        finally:
+            self._read = None
+
+    @contextmanager
     def reading(self) -> Iterator[Chains]:
         """Run a block that sees one moment of the records, which must exist."""
         with self.store.chains(writing=False) as records:
@@ -132,6 +145,8 @@ class SiteRecords:
         self._require_made()
         with self.store.chains(writing=True) as records:
             yield records
+        if self._read is not None:
+            self._read.clear()
 
     def append(self, chain: str, entry: Mapping[str, Any]) -> None:
         """Add an entry, with the time, to a chain; it is on the disk when this returns."""
@@ -140,10 +155,15 @@ class SiteRecords:
 
     def read(self, chain: str) -> tuple[dict[str, Any], ...]:
         """Return all entries of a chain, checked."""
+        if self._read is not None and chain in self._read:
+            return self._read[chain]
         if not self.exists():
             return ()
         with self.reading() as records:
-            return read(records, chain)
+            found = read(records, chain)
+        if self._read is not None:
+            self._read[chain] = found
+        return found
 
     def check(self) -> tuple[LogCheck, ...]:
         """Check all entries of all chains but the ledger's, which checks itself."""

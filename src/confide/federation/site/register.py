@@ -57,7 +57,7 @@ from confide.federation.modes.registry import mode_of
 from confide.federation.question import Question
 from confide.federation.site.config import SiteFolder
 from confide.federation.site.records import REGISTER, SiteRecords, append, read
-from confide.federation.site.rows import SiteRows
+from confide.federation.site.scored_rows import SiteRows
 from confide.records.chain import canonical_json, same_seal, seal
 
 
@@ -360,8 +360,7 @@ class Register:
         if not self.records.exists():
             yield _Held(), None
             return
-        with self.records.reading() as records:
-            yield _Held.of(read(records, REGISTER)), records.key
+        yield _Held.of(self.records.read(REGISTER)), self.records.store.key_file.require()
 
 
 def check_members(question: Question, settled: Mapping[str, str], members: Mapping[str, str]) -> None:

@@ -34,14 +34,13 @@ from confide.federation.modes.registry import mode_of
 from confide.federation.policy import MANUAL, Policy
 from confide.federation.protocol import ANSWER, OFFER, SHARES, UNMASK, VOTE, Message
 from confide.federation.question import PROTOCOL, Question
-from confide.federation.site.answers import SecondRound, SiteData, site_answers
+from confide.federation.site.answers import SecondRound, SiteData, check_rules, site_answers
 from confide.federation.site.approvals import Approvals, HeldError
 from confide.federation.site.config import SiteConfig, SiteFolder
 from confide.federation.site.records import REQUESTS, SiteRecords, round_of
 from confide.federation.site.recovery import SiteRecovery
 from confide.federation.site.register import Register
-from confide.federation.site.rows import SiteRows, read_rows
-from confide.federation.site.rules import check_rules
+from confide.federation.site.scored_rows import SiteRows, read_rows
 from confide.federation.site_state import RefusalReason, SiteState
 
 _UNREADABLE = "the site's data cannot be read as it is configured; its administrator finds the reason in the site's log"
@@ -118,7 +117,8 @@ class Site:
         }
         try:
             self.records.require()
-            return self._handled(handlers, topic, request)
+            with self.records.one_request():
+                return self._handled(handlers, topic, request)
         except RecordsError:  # without its records a site neither answers nor can log why; `confide site verify` tells
             return self._no(SiteState.FAILED, _OWN_FILES)
 
