@@ -6,15 +6,17 @@
     │   ├── ColumnError         a column is not in the table
     │   └── NotComparedError    a fingerprint must be compared before a request is signed
     ├── BudgetError             the account has less left than the request costs: exit code 3
-    ├── LedgerError             the ledger is damaged, locked or not ours to write: exit code 1
+    ├── RecordsError            sealed records are damaged, locked or not ours to write: exit code 1
+    │   ├── LedgerError         those of a ledger
+    │   └── HomeError           the home or the database of a contest server
     ├── FederationError         a site or a coordinator did not do what was agreed: exit code 1
+    │   ├── OwnFilesError       its own files cannot be read or written; no other party may hear of them
     │   ├── PortError           another program uses the port of a server
     │   └── RefusedError        a site's policy does not allow the request
     │       └── UnpayableError  a site's ledger cannot pay for it: exit code 3 for the coordinator
     ├── OracleError             an evaluation server refused a request or cannot be reached: exit code 1
     │   ├── TokenError          the token is missing, wrong or not allowed to do it
     │   └── LimitError          no submission is left for now: exit code 3
-    ├── HomeError               the home or the database of a server cannot be used: exit code 1
     └── DataError               the data cannot be evaluated: exit code 1
         ├── UnreadableError     a file is empty, damaged or not what its name says
         │   └── NoRowsError     a file or table has no rows
@@ -130,12 +132,20 @@ class BudgetError(ConfideError):
         self.missing = missing
 
 
-class LedgerError(ConfideError):
+class RecordsError(ConfideError):
+    """Sealed records are damaged, cannot be reached or do not match their key; nothing is released."""
+
+
+class LedgerError(RecordsError):
     """A ledger is damaged, cannot be reached or does not match its key; nothing is released."""
 
 
 class FederationError(ConfideError):
     """A site or a coordinator did not do what was agreed; nothing is released."""
+
+
+class OwnFilesError(FederationError):
+    """A file of a site or a coordinator cannot be read or written; no other party may hear of it."""
 
 
 class PortError(FederationError):
@@ -183,7 +193,7 @@ class LimitError(OracleError):
     exit_code = 3
 
 
-class HomeError(ConfideError):
+class HomeError(RecordsError):
     """The home folder or the database of a contest server is damaged, in use or cannot be reached."""
 
 

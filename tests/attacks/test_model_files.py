@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from confide.federation.protocol import OFFER
 from confide.federation.site.config import SiteConfig, SiteModel
 from confide.federation.site.site import Site
 from tests.federation.network import MODEL, Network
+from tests.federation.site_books import logged
 
 VICTIM, OTHER = 7.0, 8.0
 """The one feature of a person whom the model singles out, and of somebody else."""
@@ -172,7 +174,7 @@ def test_a_model_that_fails_for_one_person_does_not_tell_that_he_is_there(
     counts = counted(east.folder.path, file)
     assert counts.total_positives + counts.total_negatives == 51
     assert (counts.scores.tolist(), (counts.positives + counts.negatives).tolist()) == ([0.0, 0.5], [1, 50])
-    lines = east.folder.log.read_text().splitlines()
+    lines = [json.dumps(entry) for entry in logged(east.folder)]
     assert ("1 of 51 rows" in lines[0], "1 of 51 rows" in lines[1]) == (True, False)
 
 
@@ -180,7 +182,7 @@ def test_a_model_that_fails_for_everybody_is_answered_alike_and_logged(site: tup
     east, network = site
     joblib.dump(Everywhere(), east.folder.path / "m.joblib")
     assert reply(east, network, "m.joblib", OTHER)["state"] == "answered"
-    assert "51 of 51 rows (ValueError)" in east.folder.log.read_text()
+    assert "51 of 51 rows (ValueError)" in json.dumps(logged(east.folder))
 
 
 class Everywhere:

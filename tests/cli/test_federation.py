@@ -186,7 +186,7 @@ def test_the_demonstration_with_real_processes(provisioned: Hospitals, tmp_path:
     assert (summed["rounds"], private["rounds"]) == (2, 2)
     assert [site["receipt"]["charged"]["epsilon"] for site in private["sites"]] == [0.5, 0.5, 0.5]
     for site in NAMES:
-        with Ledger(place / site / "ledger.db") as ledger:
+        with Ledger(place / site / "site.db") as ledger:
             assert [account.spent.epsilon * 2 for account in ledger.accounts()] == [1]
     for mode, path in document["reports"].items():
         assert mode in Path(path).read_text(encoding="utf-8")

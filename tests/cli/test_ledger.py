@@ -142,7 +142,8 @@ def test_verify_names_what_is_broken(used: Path) -> None:
     assert "is intact" in whole.err
     assert ask_json(used, "verify")["whole"] is True
     with sqlite3.connect(used) as connection:
-        connection.execute("UPDATE confide_entries SET epsilon = '1/1000' WHERE kind = 'charge'")
+        changed = "replace(text, 'alice', 'bob')"
+        connection.execute(f'UPDATE confide_entries SET text = {changed} WHERE text LIKE \'%"kind":"charge"%\'')  # noqa: S608
     connection.close()
     broken = ask_ledger(used, "verify")
     assert broken.code == 1
@@ -158,8 +159,8 @@ def test_verify_names_what_is_broken(used: Path) -> None:
 
 def test_verify_misses_a_removed_account(used: Path) -> None:
     with sqlite3.connect(used) as connection:
-        connection.execute("DELETE FROM confide_entries WHERE account = 'trial'")
-        connection.execute("DELETE FROM confide_heads WHERE account = 'trial'")
+        connection.execute("DELETE FROM confide_entries WHERE chain = 'account:trial'")
+        connection.execute("DELETE FROM confide_heads WHERE chain = 'account:trial'")
     connection.close()
     answer = ask_ledger(used, "verify")
     assert answer.code == 1

@@ -8,6 +8,7 @@ import pytest
 
 from tests.cli.commands import confide
 from tests.cli.hospitals import Hospitals, near
+from tests.federation.site_books import execute
 
 
 @pytest.fixture
@@ -113,18 +114,18 @@ def test_changed_records_are_noticed(manual: Hospitals) -> None:
     place = manual.site("north")
     manual.ask(*ASK)
     assert json.loads(confide("site", "verify", place.path, "--json").out)["whole"] is True
-    place.log.write_text(place.log.read_text().replace("private", "secret", 1))
+    execute(place, "UPDATE confide_entries SET text = replace(text, 'private', 'secret') WHERE chain = 'requests'")
     found = confide("site", "verify", place.path)
     assert found.code == 1
-    assert "requests.jsonl: changed or damaged: entry 1" in found.out
-    assert "warning: requests.jsonl" in confide("site", "status", place.path).err
+    assert "requests: changed or damaged: entry 1" in found.out
+    assert "warning: requests: changed" in confide("site", "status", place.path).err
 
 
 def test_a_log_that_somebody_wrote_to_cannot_steer_a_terminal(manual: Hospitals) -> None:
     place = manual.site("north")
     manual.ask(*ASK)
-    with place.log.open("a") as file:
-        file.write('{"study": "\\u001b[2Jtrial", "state": "failed", "message": "\\u202eno\\u0007"}\n')
+    forged = json.dumps({"study": "\x1b[2Jtrial", "state": "failed", "message": "\u202eno\x07"})
+    execute(place, f"INSERT INTO confide_entries VALUES ('requests', 99, NULL, '{forged}', '', '')")  # noqa: S608
     shown = confide("site", "status", place.path)
     assert "·[2Jtrial" in shown.out
     assert not {"\x1b", "\u202e", "\x07"} & set(shown.out + shown.err)
@@ -133,9 +134,8 @@ def test_a_log_that_somebody_wrote_to_cannot_steer_a_terminal(manual: Hospitals)
 def test_removed_logs_are_noticed(manual: Hospitals) -> None:
     place = manual.site("north")
     manual.ask(*ASK)
-    for name in ("logs.key", "logs.heads", place.log.name, place.approvals.name):
-        (place.path / name).unlink()
+    execute(place, "DELETE FROM confide_entries WHERE chain = 'approvals'")
     found = confide("site", "verify", place.path)
     assert found.code == 1
-    assert found.out.count("this site has logged before") == 2
+    assert "approvals: changed or damaged: entry 1 is missing" in found.out
     assert confide("site", "pending", place.path).code == 1

@@ -24,13 +24,13 @@ REQUESTED = {"site.key", "request.key", "north.request"}
 
 def test_a_site_is_its_owners_alone(provisioned: Hospitals) -> None:
     place = provisioned.site("north")
-    assert {"site.toml", "site.key", "policy.toml", "ledger.db", "kit"} <= {path.name for path in place.path.iterdir()}
+    assert {"site.toml", "site.key", "policy.toml", "site.db", "kit"} <= {path.name for path in place.path.iterdir()}
     for path in (place.path, *place.path.rglob("*")):
         assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
     assert place.policy.read_text(encoding="utf-8") == default_policy(studies=["stroke"], modes=MODES[1].split(","))
     model = SiteConfig.load(place.path).models["risk"]
     assert model.data == str(provisioned.rows("north").resolve())
-    with Ledger(place.ledger) as ledger:
+    with Ledger(place.database) as ledger:
         (account,) = ledger.accounts()
     assert account.caps.total.epsilon == 3
     assert account.spent.epsilon == 0

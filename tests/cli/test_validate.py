@@ -196,7 +196,7 @@ def test_private_mode_charges_each_ledger_once(hospitals: Hospitals, monkeypatch
     told, repeated = json.loads(first.out), json.loads(again.out)
     assert told["pooled"]["auc"] == repeated["pooled"]["auc"]
     for name in NAMES:
-        with Ledger(hospitals.site(name).ledger) as ledger:
+        with Ledger(hospitals.site(name).database) as ledger:
             (account,) = ledger.accounts()
         assert account.spent.epsilon == 1
     assert [site["receipt"]["charged"]["epsilon"] for site in told["sites"]] == [1, 1, 1]
@@ -228,7 +228,7 @@ def test_a_refusal_is_told_with_its_reason_and_writes_nothing(
     assert answer.out.count("was ready") == 2
     assert "Nothing was charged or released" in answer.err
     for name in NAMES:
-        with Ledger(hospitals.site(name).ledger) as ledger:
+        with Ledger(hospitals.site(name).database) as ledger:
             assert ledger.accounts()[0].spent.epsilon == 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 
 from confide import ScoreCounts
-from confide.federation.site.rows import SiteRows
+from confide.federation.site.scored_rows import SiteRows
 
 
 def held(counts: ScoreCounts) -> SiteRows:

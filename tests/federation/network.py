@@ -16,6 +16,7 @@ from confide.federation.policy import default_policy
 from confide.federation.protocol import Message, Outcome
 from confide.federation.question import Question
 from confide.federation.site.config import SiteConfig, SiteFolder, SiteModel
+from confide.federation.site.records import SiteRecords
 from confide.federation.site.site import Site
 from tests.federation.certificates import DAY, Authority
 from tests.federation.settled_channel import SettledChannel
@@ -70,6 +71,7 @@ class Network:
             model = SiteModel(data="rows.csv", label="outcome", score="risk")
             SiteConfig(name=name, models={MODEL: model}).write(place.path)
             place.policy.write_text(_policy(policy))
+            SiteRecords(place).begin()
             identity = authority.site(name, since=now - DAY, until=now + DAY)
             sites[name] = Site.open(place.path, identity, coordinator="coordinator@confide.local")
         return cls(authority, rows, sites)
@@ -115,5 +117,5 @@ class Network:
         """What a site's ledger says was spent."""
         from confide.ledger.ledger import Ledger
 
-        with Ledger(self.sites[name].folder.ledger) as ledger:
+        with Ledger(self.sites[name].folder.database) as ledger:
             return float(sum(account.spent.epsilon for account in ledger.accounts()))

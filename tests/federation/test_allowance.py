@@ -18,10 +18,10 @@ from confide.federation.protocol import RunError
 from confide.federation.question_terms import Period
 from confide.federation.site import private_answer
 from confide.federation.site.accounts import ACCOUNT, Prices, charged_in_period, require_allowance
-from confide.federation.site.private_answer import charged_answer
-from confide.federation.site.rows import read_rows
+from confide.federation.site.scored_rows import read_rows
 from confide.ledger.ledger import Ledger
 from tests.federation.network import Network
+from tests.federation.site_books import charged_answer
 
 SIZES = {"north": 60, "south": 70, "west": 80}
 TABLE = '[allowance]\nperiod = "year"\nepsilon = "3/4"\n'
@@ -31,6 +31,7 @@ def test_a_period_is_paid_for_once_and_stored_answers_cost_nothing(tmp_path: Pat
     network = Network.build(tmp_path, SIZES)
     north = network.sites["north"].folder
     north.policy.write_text(north.policy.read_text() + TABLE)
+    network = network.reopened()
     first = network.question("private", epsilon="1/2", site_share=0)
     network.run(first)
     with pytest.raises(RunError, match=r"allows epsilon 0.75 a year .* 0.5 is spent in .* costs 0.5") as refused:
@@ -40,7 +41,7 @@ def test_a_period_is_paid_for_once_and_stored_answers_cost_nothing(tmp_path: Pat
     network.run(first)
     network.run(network.question("private", epsilon="1/4", site_share=0, edition=2))
     assert [network.spent(name) for name in SIZES] == [0.75, 0.75, 0.75]
-    with Ledger(north.ledger) as ledger:
+    with Ledger(north.database) as ledger:
         now = datetime.now(UTC)
         assert charged_in_period(ledger, ACCOUNT, "year", now).added == Fraction(3, 4)
         assert charged_in_period(ledger, ACCOUNT, "year", now.replace(year=now.year + 1, day=1)) == Prices()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,16 +11,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from confide.errors import FederationError, RefusedError, UsageError
+from confide.errors import RecordsError, RefusedError, UsageError
 from confide.federation.policy import default_policy
 from confide.federation.protocol import OFFER, RunError
 from confide.federation.question import Question
 from confide.federation.site import approvals as module
 from confide.federation.site.approvals import Approvals, Decision, HeldError, HeldQuestion, question_id
-from confide.federation.site.logs import HEADS, KEY, LogAnchors, SealedLog
+from confide.federation.site.records import APPROVALS, SiteRecords
 from confide.federation.site_state import SiteState
+from confide.records.anchor import Anchor
 from confide.report.validation.sites import decision_line
 from tests.federation.network import MODES, Network
+from tests.federation.site_books import approvals_of, entries, execute, problems
 
 SIZES = {"north": 60, "south": 70, "west": 80}
 COORDINATOR = "coordinator@confide.local"
@@ -36,7 +37,7 @@ def network(tmp_path: Path) -> Network:
 
 
 def approvals(network: Network) -> Approvals:
-    return Approvals(network.sites["north"].folder)
+    return approvals_of(network.sites["north"].folder)
 
 
 @pytest.mark.parametrize("mode", ["disclosure-control", "secure-sum", "private"])
@@ -133,14 +134,16 @@ def test_a_changed_log_of_approvals_answers_nothing(network: Network) -> None:
     question = network.question("disclosure-control")
     with pytest.raises(RunError):
         network.run(question)
-    path = network.sites["north"].folder.approvals
-    (line,) = path.read_text().splitlines()
-    forged = {**json.loads(line), "kind": "approved", "by": "nobody", "why": None, "n": 2}
-    path.write_text(f"{line}\n{json.dumps(forged)}\n")
+    folder = network.sites["north"].folder
+    execute(
+        folder,
+        "INSERT INTO confide_entries SELECT chain, 2, topic, replace(text, '\"asked\"', '\"approved\"'), seal, seal "
+        "FROM confide_entries WHERE chain = 'approvals'",
+    )
     with pytest.raises(RunError, match="north: failed") as failed:
         network.run(question)
     assert str(network.sites["north"].folder.path) not in str(failed.value)
-    assert approvals(network).check().problem is not None
+    assert problems(folder)
 
 
 def hold(network: Network, question: Question) -> HeldQuestion:
@@ -231,10 +234,10 @@ def test_an_approval_of_an_earlier_version_answers_nothing(network: Network) -> 
     """Numbers of 12 digits identified questions once."""
     question = network.question("secure-sum", purpose="audit")
     name = question_id(question, COORDINATOR)[:12]
-    log = SealedLog(network.sites["north"].folder.approvals, strict=True)
+    records = SiteRecords(network.sites["north"].folder)
     asked = {"kind": "asked", "id": name, "coordinator": COORDINATOR, "question": question.to_dict()}
-    log.append({"at": "2026-01-01", **asked})
-    log.append({"at": "2026-01-01", "kind": "approved", "id": name, "by": "anna", "why": None})
+    records.append(APPROVALS, asked)
+    records.append(APPROVALS, {"kind": "approved", "id": name, "by": "anna", "why": None})
     assert approvals(network).all() == ()
     with pytest.raises(HeldError):
         approvals(network).require(question, COORDINATOR)
@@ -244,8 +247,8 @@ def test_a_question_that_two_processes_enter_keeps_its_decision(network: Network
     question = network.question("secure-sum")
     held = hold(network, question)
     approvals(network).decide(held.id, Decision.APPROVED, by="anna")
-    log = SealedLog(network.sites["north"].folder.approvals, strict=True)
-    log.append(log.read()[0])
+    records = SiteRecords(network.sites["north"].folder)
+    records.append(APPROVALS, records.read(APPROVALS)[0])
     approvals(network).require(question, COORDINATOR)
 
 
@@ -253,10 +256,11 @@ def test_only_so_many_questions_wait(network: Network, monkeypatch: pytest.Monke
     monkeypatch.setattr(module, "MOST_WAITING", 2)
     questions = [network.question("private", epsilon="1/2", edition=number) for number in (1, 2, 3)]
     held = [hold(network, question) for question in questions[:2]]
-    entries = approvals(network).check().entries
+    folder = network.sites["north"].folder
+    before = entries(folder, APPROVALS)
     with pytest.raises(RefusedError, match="too many questions wait"):
         approvals(network).require(questions[2], COORDINATOR)
-    assert approvals(network).check().entries == entries
+    assert entries(folder, APPROVALS) == before
     with pytest.raises(HeldError):
         approvals(network).require(questions[0], COORDINATOR)
     approvals(network).decide(held[0].id, Decision.REFUSED, by="anna", why="no")
@@ -264,65 +268,65 @@ def test_only_so_many_questions_wait(network: Network, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("later", ["nothing", "requests"])
-def test_old_copies_of_files_do_not_bring_an_approval_back(network: Network, later: str) -> None:
-    """Somebody who may write to the folder, and cannot read the key, kept the heads and the log of approvals."""
+def test_an_old_copy_of_the_database_does_not_bring_an_approval_back(network: Network, later: str) -> None:
+    """Somebody who may write to the folder, and cannot read the key, kept the database."""
     question, north = network.question("secure-sum"), network.sites["north"]
     held = hold(network, question)
     approvals(network).decide(held.id, Decision.APPROVED, by="anna")
-    old = {path: path.read_bytes() for path in (north.folder.path / HEADS, north.folder.approvals)}
+    old = north.folder.database.read_bytes()
     approvals(network).decide(held.id, Decision.REFUSED, by="anna", why="the board said no")
     if later == "requests":
         with pytest.raises(RunError, match="the board said no"):
             network.run(question)
-    for path, content in old.items():
-        path.write_bytes(content)
-    with pytest.raises(FederationError, match="newest backup"):
+    north.folder.database.write_bytes(old)
+    with pytest.raises(RecordsError, match="older copy"):
         approvals(network).require(question, COORDINATOR)
     with pytest.raises(RunError, match="north: failed"):
         network.run(question)
-    with pytest.raises(FederationError, match="newest backup"):
+    with pytest.raises(RecordsError, match="older copy"):
         approvals(network).decide(held.id, Decision.APPROVED, by="anna")
-    assert approvals(network).check().problem is not None
+    assert problems(north.folder)
 
 
-def test_a_person_is_told_if_the_register_does_not_know_of_a_decision(
+def test_old_entries_of_the_approvals_alone_do_not_bring_an_approval_back(network: Network) -> None:
+    """The chain of approvals as it was, with its own head: all other chains, and the register of chains, went on."""
+    question, folder = network.question("secure-sum"), network.sites["north"].folder
+    held = hold(network, question)
+    approvals(network).decide(held.id, Decision.APPROVED, by="anna")
+    execute(folder, "CREATE TABLE kept AS SELECT * FROM confide_heads WHERE chain = 'approvals'")
+    approvals(network).decide(held.id, Decision.REFUSED, by="anna", why="the board said no")
+    execute(
+        folder,
+        "DELETE FROM confide_heads WHERE chain = 'approvals'",
+        "INSERT INTO confide_heads SELECT * FROM kept",
+        "DELETE FROM confide_entries WHERE chain = 'approvals' AND number = 3",
+        "DROP TABLE kept",
+    )
+    with pytest.raises(RecordsError, match="older copy, or entries were deleted"):
+        approvals(network).require(question, COORDINATOR)
+    assert problems(folder)
+
+
+def test_a_person_is_told_if_the_anchor_does_not_know_of_a_decision(
     network: Network, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     question = network.question("secure-sum")
     held = hold(network, question)
 
     def full(*_: object) -> None:
-        raise FederationError("the register cannot be used")
+        raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr(LogAnchors, "write", full)
-        for _ in range(2):
-            with pytest.raises(FederationError, match="register cannot be used"):
-                approvals(network).decide(held.id, Decision.APPROVED, by="anna")
-        with pytest.raises(FederationError, match="register cannot be used"):
-            approvals(network).require(question, COORDINATOR)
+        patched.setattr(Anchor, "_write", full)
+        with pytest.raises(RecordsError, match="No space left"):
+            approvals(network).decide(held.id, Decision.APPROVED, by="anna")
     approvals(network).require(question, COORDINATOR)
-    assert approvals(network).check().entries == 2
-
-
-def test_a_site_without_its_logs_knows_that_it_had_some(network: Network) -> None:
-    """Its ledger, which was charged, is enough if even the register was removed."""
-    question, folder = network.question("private", epsilon="1/2"), network.sites["north"].folder
-    approvals(network).decide(hold(network, question).id, Decision.APPROVED, by="anna")
-    network.run(question)
-    logs = (KEY, HEADS, folder.log.name, folder.approvals.name)
-    for gone in (logs, ("register.db", "register.key")):
-        for name in gone:
-            (folder.path / name).unlink()
-        for log in (SealedLog(folder.log), SealedLog(folder.approvals)):
-            assert "has logged before" in str(log.check().problem)
-        with pytest.raises(FederationError, match="has logged before"):
-            approvals(network).require(question, COORDINATOR)
+    approvals(network).decide(held.id, Decision.REFUSED, by="anna", why="no")
+    assert entries(network.sites["north"].folder, APPROVALS) == 3
 
 
 @pytest.mark.parametrize("mode", ["noisy-scores", "disclosure-control", "secure-sum", "private"])
-def test_the_key_of_the_logs_is_older_than_anything_that_a_site_stores(tmp_path: Path, mode: str) -> None:
-    """A site without the key that has stored something counts as one whose logs are gone."""
+def test_a_site_without_one_of_its_records_files_answers_nothing(tmp_path: Path, mode: str) -> None:
     every = "modes = ['disclosure-control', 'secure-sum', 'private', 'noisy-scores']\nepsilon_in_all = 5\n"
     network = Network.build(tmp_path, {"east": 90, "north": 60, "south": 75}, every)
     terms: dict[str, dict[str, Any]] = {
@@ -331,9 +335,27 @@ def test_the_key_of_the_logs_is_older_than_anything_that_a_site_stores(tmp_path:
     }
     network.run(network.question(mode, **terms.get(mode, {})))
     folder = network.sites["north"].folder
-    assert SealedLog(folder.log).check().problem is None
-    for path in (folder.path / "logs.key", folder.path / "logs.heads", folder.log):
+    assert not problems(folder)
+    for name in ("site.db", "site.db.key", "site.db.anchor"):
+        path = folder.path / name
+        kept = path.read_bytes()
         path.unlink()
-    assert SealedLog(folder.log).check().problem is not None
+        assert problems(folder), name
+        with pytest.raises(RunError, match="north: failed"):
+            network.run(network.question(mode, **terms.get(mode, {})))
+        assert not path.exists(), "the evidence stays"
+        path.write_bytes(kept)
+        path.chmod(0o600)
+    assert not problems(folder)
+
+
+@pytest.mark.parametrize("name", ["register.db", "ledger.db", "site.secret"])
+def test_records_of_an_older_version_are_refused_with_the_next_step(network: Network, name: str) -> None:
+    folder = network.sites["north"].folder
+    for path in folder.path.glob("site.db*"):
+        path.unlink()
+    (folder.path / name).write_bytes(b"older")
+    with pytest.raises(RecordsError, match=r"older version of confide .*site request.*epsilon_in_all"):
+        approvals(network).all()
     with pytest.raises(RunError, match="north: failed"):
-        network.run(network.question(mode, **terms.get(mode, {})))
+        network.run(network.question("disclosure-control"))

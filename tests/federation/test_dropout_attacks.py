@@ -17,7 +17,7 @@ from confide.federation.crypto.shares import combined
 from confide.federation.protocol import ANSWER, SHARES, UNMASK, VOTE
 from confide.federation.question import Question
 from confide.federation.site.answers import exact_table
-from confide.federation.site.register import SettledLists
+from confide.federation.site.register import Register
 from tests.federation.dropouts import SEVEN, Server, reopened
 from tests.federation.network import Network
 
@@ -192,7 +192,7 @@ class TestProofs:
             reply = server.ask("north", VOTE, left=list(OTHERS), answered=proofs)
             assert (reply["state"], "vote" in reply) == ("failed", False)
             assert "the proofs are not those of the sites on the list" in reply["message"]
-        assert SettledLists(network.sites["north"].folder.path).sites(server.question) is None
+        assert Register(network.sites["north"].folder.path).settled(server.question) is None
 
     def test_a_site_that_answered_under_other_masks_is_on_no_list(self, network: Network, question: Question) -> None:
         """The server shows one site fewer peers, whose keys it then has: its answer alone would be left."""

@@ -16,6 +16,7 @@ from confide.federation.question import Question
 from confide.federation.site.answers import exact_table
 from tests.federation.dropouts import Server, reopened
 from tests.federation.network import Network
+from tests.federation.site_books import forget
 
 FOUR = {"east": 90, "north": 60, "south": 75, "west": 120}
 ALL = tuple(FOUR)
@@ -23,11 +24,9 @@ FORGETFUL, COLLUDER, TARGET = "north", "west", "east"
 
 
 def set_up_anew(network: Network, name: str) -> None:
-    """Take a site's ledger, register and own key away, as a lost disk does."""
+    """Take a site's records and own key away, as a lost disk does."""
     site = network.sites[name]
-    for path in (site.folder.ledger, site.folder.path / "register.db", site.folder.path / "register.key"):
-        for file in path.parent.glob(f"{path.name}*"):
-            file.unlink()
+    forget(site)
     network.sites[name] = reopened(network, name)  # type: ignore[index]
     network.sites[name].identity = replace(site.identity, own=SiteKey.fresh())
 
@@ -63,8 +62,7 @@ def test_a_site_that_was_set_up_anew_opens_no_second_list(tmp_path: Path, mode: 
 
     set_up_anew(network, FORGETFUL)
     lost = network.sites[COLLUDER]
-    for path in (lost.folder.path / "register.db", lost.folder.path / "register.key"):
-        path.unlink()  # whoever colludes forgets at will
+    forget(lost)  # whoever colludes forgets at will
     others = tuple(name for name in ALL if name != TARGET)
     second = Server.restarted(network, question).begin(others)
     said = [reply for reply in second.shared.values() if reply["state"] == "refused"]

@@ -14,12 +14,12 @@ from confide.federation.protocol import ANSWER, OFFER, SHARES, UNMASK, VOTE, Mes
 from confide.federation.question import Question
 from confide.federation.site.accounts import ACCOUNT, charged_in_period
 from confide.federation.site.approvals import Approvals, Decision
-from confide.federation.site.logs import SealedLog
-from confide.federation.site.register import RegisterStore
+from confide.federation.site.records import REGISTER, REQUESTS, SiteRecords
 from confide.federation.site_state import SiteState
 from confide.ledger.ledger import Ledger
 from tests.federation.dropouts import SEVEN, Server, dying, reopened
 from tests.federation.network import Network
+from tests.federation.site_books import approvals_of
 
 ALLOWANCE = '[allowance]\nperiod = "year"\nepsilon = "1/4"\n'
 LATER = (SHARES, ANSWER, VOTE, UNMASK)
@@ -44,7 +44,7 @@ def asked(network: Network, mode: str = "private", **given: Any) -> Question:
 
 
 def approvals(network: Network) -> Approvals:
-    return Approvals(network.sites["north"].folder)
+    return approvals_of(network.sites["north"].folder)
 
 
 def decide(network: Network, decision: Decision, why: str | None = None) -> None:
@@ -53,22 +53,12 @@ def decide(network: Network, decision: Decision, why: str | None = None) -> None
 
 
 def registered(network: Network, site: str) -> int:
-    """Number of all rows in the tables of a site's register."""
-    store = RegisterStore(network.sites[site].folder.path)
-    if not store.exists():
-        return 0
-    with store.transaction(writing=False) as connection:
-        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        counts = [
-            connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0]  # noqa: S608
-            for name in ("fixed", "listed", "settled", "met")
-            if name in tables
-        ]
-    return sum(counts)
+    """Number of all entries in a site's register."""
+    return len(SiteRecords(network.sites[site].folder).read(REGISTER))
 
 
 def logged(network: Network, site: str) -> list[dict[str, Any]]:
-    return [dict(entry) for entry in SealedLog(network.sites[site].folder.log).read()]
+    return list(SiteRecords(network.sites[site].folder).read(REQUESTS))
 
 
 @pytest.mark.long
@@ -116,7 +106,7 @@ def test_a_server_that_goes_on_gets_nothing_of_a_site_that_waits(network: Networ
         assert said["state"] == SiteState.FAILED
         assert not {"boxes", "masked", "vote", "shares"} & set(said)
     assert registered(network, "north") == 0
-    assert not network.sites["north"].folder.ledger.exists() or network.spent("north") == 0
+    assert not network.sites["north"].folder.database.exists() or network.spent("north") == 0
 
 
 @pytest.mark.few(1)
@@ -181,7 +171,7 @@ def test_an_answer_that_nobody_read_is_charged_once_and_counts_once(network: Net
         network.run(question, replaced=lost)
 
     def counted() -> tuple[float, Fraction]:
-        with Ledger(folder.ledger) as ledger:
+        with Ledger(folder.database) as ledger:
             return network.spent("east"), charged_in_period(ledger, ACCOUNT, "year", datetime.now(UTC)).added
 
     once = (0.25, Fraction(1, 4))
@@ -209,7 +199,7 @@ def test_a_site_that_paid_and_is_in_no_sum_pays_no_second_time(network: Network)
     assert "east" not in again.question.sites
     assert {report.name: report.state for report in again.reports}["east"] == SiteState.LEFT_OUT
     assert [network.spent(name) for name in SEVEN] == [0.25] * 7
-    with Ledger(network.sites["east"].folder.ledger) as ledger:
+    with Ledger(network.sites["east"].folder.database) as ledger:
         assert charged_in_period(ledger, ACCOUNT, "year", datetime.now(UTC)).added == Fraction(1, 4)
 
 

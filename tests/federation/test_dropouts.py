@@ -18,7 +18,7 @@ from confide.federation.crypto.identity import SiteKey
 from confide.federation.protocol import ANSWER, OFFER, SHARES, UNMASK, VOTE, Message, Outcome, RunError
 from confide.federation.question import Question
 from confide.federation.site.answers import exact_table
-from confide.federation.site.register import SettledLists
+from confide.federation.site.register import Register
 from confide.metrics.ranking import auc_score
 from tests.federation.dropouts import SEVEN, STEPS, dying, reopened
 from tests.federation.network import Network
@@ -167,7 +167,7 @@ def test_a_site_that_was_set_up_anew_is_noticed_before_anybody_pays(network: Net
     question = asked(network, "private", site_share=0)
     network.run(question)
     north = network.sites["north"]
-    for path in (north.folder.ledger, north.folder.path / "register.db", north.folder.path / "register.key"):
+    for path in (north.folder.database, north.folder.path / "register.db", north.folder.path / "register.key"):
         for file in path.parent.glob(f"{path.name}*"):
             file.unlink()
     network.sites["north"] = reopened(network, "north")  # type: ignore[index]
@@ -181,6 +181,6 @@ def test_a_site_that_was_set_up_anew_is_noticed_before_anybody_pays(network: Net
 def test_the_list_is_on_the_disk_of_enough_sites(network: Network) -> None:
     question = asked(network, "secure-sum")
     outcome = network.run(question, replaced={"east": dying(network.sites["east"], ANSWER, after=True)})
-    known = [SettledLists(site.folder.path).sites(question) for site in network.sites.values()]
+    known = [Register(site.folder.path).settled(question) for site in network.sites.values()]
     assert sum(one is not None for one in known) >= (question.threshold or 0)
     assert all(one is None or tuple(sorted(one)) == outcome.question.sites for one in known)

@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from confide.federation.protocol import Message
-from confide.federation.site import register
-from confide.federation.site.logs import SealedLog
-from confide.federation.site.register import Register
+from confide.federation.site.config import SiteFolder
+from confide.federation.site.records import APPROVALS, SiteRecords
 from tests.federation.network import Network
 
 Event = tuple[str, str]
@@ -74,12 +73,12 @@ def trace(monkeypatch: pytest.MonkeyPatch) -> Trace:
         return traced
 
     class Connection(sqlite3.Connection):
-        def execute(self, sql: str, *given: Any) -> sqlite3.Cursor:
-            if sql == "COMMIT":
+        def commit(self) -> None:
+            if self.in_transaction:
                 waits = super().execute("PRAGMA synchronous").fetchone()[0] >= SYNCHRONOUS_EXTRA
                 path = super().execute("PRAGMA database_list").fetchone()[2]
                 seen.append(("committed" if waits else "commit", path))
-            return super().execute(sql, *given)
+            super().commit()
 
     connect = sqlite3.connect
 
@@ -112,31 +111,20 @@ def test_what_a_site_must_remember_is_on_the_disk_before_it_replies(tmp_path: Pa
     network.run(question, replaced={"east": watched})
     assert trace.count(REPLIED) == 2
     assert trace.lost(tmp_path / "east") == []
-    assert "requests.jsonl" in names(trace, "sync")
-    assert "register.db" in names(trace, "committed")
+    assert "site.db" in names(trace, "committed")
 
 
-def test_an_entry_of_a_log_is_on_the_disk_before_it_counts(tmp_path: Path, trace: Trace) -> None:
-    log = SealedLog(tmp_path / "approvals.jsonl", strict=True)
-    log.append({"kind": "first"})
+def test_the_anchor_follows_the_commit_and_comes_before_the_reply(tmp_path: Path, trace: Trace) -> None:
+    records = SiteRecords(SiteFolder(tmp_path))
+    records.begin()
+    records.append(APPROVALS, {"kind": "first"})
     trace.clear()
-    log.append({"kind": "second"})
+    records.append(APPROVALS, {"kind": "second"})
     trace.append(REPLIED)
     assert trace.lost() == []
-    entry = trace.index(("sync", str(log.path)))
-    head = next(number for number, (what, path) in enumerate(trace) if what == "move" and "logs.heads" in path)
-    known = max(number for number, event in enumerate(trace) if event == ("committed", str(tmp_path / "register.db")))
-    assert trace.index(("write", str(log.path))) < entry < head < known
-
-
-def test_the_register_waits_for_the_disk(tmp_path: Path, trace: Trace) -> None:
-    store = register.RegisterStore(tmp_path)
-    store.create()
-    for writing in (True, False):
-        with store.transaction(writing=writing) as connection:
-            assert connection.execute("PRAGMA synchronous").fetchone() == (SYNCHRONOUS_EXTRA,)
-    assert trace.lost() == []
-    assert Register(tmp_path).fixed() == ()
+    committed = trace.index(("committed", str(tmp_path / "site.db")))
+    anchored = next(number for number, (what, path) in enumerate(trace) if what == "move" and "site.db.anchor" in path)
+    assert committed < anchored < trace.index(("sync", str(tmp_path))) < trace.index(REPLIED)
 
 
 @pytest.mark.parametrize(

@@ -22,14 +22,8 @@ from confide.federation.protocol import ANSWER, Outcome, RunError
 from confide.federation.question import Question
 from confide.federation.site.accounts import ACCOUNT, CONCENTRATED, Prices, charged_in_period, read_budget
 from confide.federation.site.config import SiteFolder
-from confide.federation.site.private_answer import (
-    charged_answer,
-    check_payable,
-    opened_share,
-    prepare_own,
-    prepare_share,
-)
-from confide.federation.site.rows import SiteRows
+from confide.federation.site.private_answer import opened_share, prepare_own, prepare_share
+from confide.federation.site.scored_rows import SiteRows
 from confide.ledger.requests import Request
 from confide.metrics.ranking import auc_score
 from confide.privacy.accounting import rho_for
@@ -44,6 +38,7 @@ from tests.federation.dropouts import SEVEN, dying, reopened
 from tests.federation.gaussian_sites import GAUSSIAN, POLICY, PURE, asked
 from tests.federation.held_rows import held
 from tests.federation.network import Network
+from tests.federation.site_books import charged_answer, check_payable
 from tests.noises import SILENT, Deaf
 
 RNG = np.random.default_rng(12)
@@ -174,7 +169,7 @@ class TestCharges:
         again = charged_answer(folder, question, held(COUNTS))
         assert (again.integers == first.integers).all()
         assert (again.own, again.receipt["reused"]) == (first.own, True)
-        with Ledger(folder.ledger) as ledger:
+        with Ledger(folder.database) as ledger:
             account = ledger.account(CONCENTRATED)
             assert account.spent.rho == rho_of(question)
             assert [one.name for one in ledger.accounts()] == [CONCENTRATED]
@@ -190,7 +185,7 @@ class TestCharges:
         for number in range(20):
             charged_answer(folder, asked(epsilon="1/2", edition=number + 1), grown(number))
         rho = 20 * rho_for(Fraction(1, 2), Fraction(1, 10**6))
-        with Ledger(folder.ledger) as ledger:
+        with Ledger(folder.database) as ledger:
             account = ledger.account(CONCENTRATED)
         assert account.spent.rho == rho
         assert (round(float(account.spent.epsilon), 2), float(account.spent.delta)) == (2.15, 9e-7)
@@ -221,7 +216,7 @@ class TestAllowances:
         policy = POLICY.replace("epsilon_in_all = 3", f"epsilon_in_all = {in_all}")
         folder = place(policy + '[allowance]\nperiod = "year"\nepsilon = "1.2"\n')
         charged_answer(folder, asked(), held(COUNTS))
-        with Ledger(folder.ledger) as ledger:
+        with Ledger(folder.database) as ledger:
             charged = charged_in_period(ledger, CONCENTRATED, "year", datetime.now(UTC))
         assert charged == Prices(rho=rho_of(asked()))
         for refused in (check_payable, charged_answer):
@@ -261,7 +256,7 @@ class TestRefusals:
                     with pytest.raises(RefusedError, match=r"composition 'addition'.* sets it back") as error:
                         refused(folder, question, held(counts))
                     said.append((name, str(error.value)))
-            with Ledger(folder.ledger) as ledger:
+            with Ledger(folder.database) as ledger:
                 assert ledger.account(ACCOUNT).spent.epsilon == 1
                 assert [one.name for one in ledger.accounts()] == [ACCOUNT]
         assert [message for name, message in said if name == "one"] == [m for name, m in said if name == "two"]
@@ -293,7 +288,7 @@ class TestRefusals:
                 refused(folder, asked(**two, edition=2), grown(2))
         folder.policy.write_text(POLICY)
         check_payable(folder, asked(**two, edition=2), grown(2))
-        with Ledger(folder.ledger) as ledger:
+        with Ledger(folder.database) as ledger:
             assert ledger.account(CONCENTRATED).spent.rho == rho_of(asked(**two))
 
     def test_weights_are_refused_before_anything_is_charged(self, place: Callable[..., SiteFolder]) -> None:
@@ -301,7 +296,7 @@ class TestRefusals:
         weighted = ScoreCounts.from_arrays([0, 1], [0.1, 0.2], [0.5, 1.5])
         with pytest.raises(ConfideError):
             charged_answer(folder, asked(), held(weighted))
-        with Ledger(folder.ledger) as ledger:
+        with Ledger(folder.database) as ledger:
             assert ledger.account(CONCENTRATED).spent.rho == 0
 
 

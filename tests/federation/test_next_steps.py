@@ -9,9 +9,10 @@ import pytest
 from confide.errors import ParameterError, UsageError
 from confide.federation.coordinator.run_state import after_absence
 from confide.federation.protocol import RunError, SiteReport
-from confide.federation.site.approvals import Approvals, Decision
+from confide.federation.site.approvals import Decision
 from confide.federation.site_state import SiteState
 from tests.federation.network import Network
+from tests.federation.site_books import approvals_of
 
 THREE = {"north": 60, "south": 70, "west": 80}
 FOUR = {**THREE, "east": 60}
@@ -92,7 +93,7 @@ def test_with_three_sites_a_sum_needs_all_of_them(tmp_path: Path) -> None:
 def test_a_person_gives_enough_of_a_number(tmp_path: Path) -> None:
     """Eight digits of two thousand numbers are the same by chance once in two thousand sites, three nearly always."""
     network = changed(Network.build(tmp_path, THREE), north=MANUAL)
-    approvals = Approvals(network.sites["north"].folder)
+    approvals = approvals_of(network.sites["north"].folder)
     with pytest.raises(RunError):
         network.run(network.question(**ASK))  # type: ignore[arg-type]
     (held,) = approvals.waiting()
@@ -107,7 +108,7 @@ def test_a_person_gives_enough_of_a_number(tmp_path: Path) -> None:
 
 def test_a_beginning_that_two_numbers_share_decides_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     network = changed(Network.build(tmp_path, THREE), north=MANUAL)
-    approvals = Approvals(network.sites["north"].folder)
+    approvals = approvals_of(network.sites["north"].folder)
     ids = {1: "abcdef012345" + "0" * 52, 2: "abcdef01ffff" + "0" * 52}
     monkeypatch.setattr("confide.federation.site.approvals.question_id", lambda question, _: ids[question.edition])
     for edition in (1, 2):

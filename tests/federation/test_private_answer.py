@@ -20,22 +20,15 @@ from confide.federation.policy import Policy, default_policy
 from confide.federation.question import Question
 from confide.federation.site.accounts import ACCOUNT, account_by_policy, open_site_account
 from confide.federation.site.config import SiteFolder
-from confide.federation.site.private_answer import (
-    charge,
-    charged_answer,
-    check_payable,
-    opened_share,
-    prepare_own,
-    prepare_share,
-    quote,
-)
-from confide.federation.site.rows import SiteRows
+from confide.federation.site.private_answer import charge, opened_share, prepare_own, prepare_share, quote
+from confide.federation.site.scored_rows import SiteRows
 from confide.privacy.mechanisms.private_counts import cells_on
 from confide.privacy.mechanisms.strategies import best_strategy
 from confide.privacy.neighbours import Neighbours
 from confide.releases.curves import curves_of
 from confide.releases.release import Release
 from tests.federation.held_rows import held
+from tests.federation.site_books import charged_answer, check_payable
 from tests.noises import FORBIDDEN, SILENT, Deaf
 
 REPOSITORY = Path(__file__).parents[2]
@@ -279,13 +272,14 @@ class TestStored:
             "from tests.federation.test_private_answer import ROWS, ask\n"
             "die = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
             "module.charge.__defaults__ = (Noise(laplace_share=die),)\n"
-            "module.charged_answer(SiteFolder(Path(sys.argv[1])), ask(), ROWS)\n"
+            "from tests.federation.site_books import charged_answer\n"
+            "charged_answer(SiteFolder(Path(sys.argv[1])), ask(), ROWS)\n"
         )
         ended = subprocess.run(
             [sys.executable, "-c", program, str(folder.path)], cwd=REPOSITORY, capture_output=True, check=False
         )
         assert ended.returncode == -signal.SIGKILL, ended.stderr.decode()
-        with Ledger(folder.ledger) as book:
+        with Ledger(folder.database) as book:
             assert book.account(ACCOUNT).spent.epsilon == 1
             check_payable(folder, ask(), ROWS)
             paid = charged_answer(folder, ask(), ROWS)
@@ -303,13 +297,13 @@ class TestStored:
 class TestSites:
     def test_a_site_s_folder_is_all_it_needs(self, folder: SiteFolder) -> None:
         check_payable(folder, ask(), ROWS)
-        with Ledger(folder.ledger) as book:
+        with Ledger(folder.database) as book:
             assert book.account(ACCOUNT).spent.epsilon == 0
         first = charged_answer(folder, ask(), ROWS)
         again = charged_answer(folder, ask(study="another"), ROWS)
         assert (first.integers == again.integers).all()
         assert first.integers.dtype == np.int64
-        assert folder.secret.stat().st_mode & 0o777 == 0o600
+        assert {path.name for path in folder.path.iterdir() if path.suffix == ".key"} == {"site.db.key"}
 
     def test_the_same_sum_with_own_counts_of_another_price_is_answered(self, folder: SiteFolder) -> None:
         """Half of epsilon 1, or all of 1/2, is the same sum: its share is stored, and only the own counts are new."""
@@ -330,7 +324,7 @@ class TestSites:
             "epsilon": 0.0,
             "delta": 0.0,
         }
-        with Ledger(folder.ledger) as book:
+        with Ledger(folder.database) as book:
             caps = book.account(ACCOUNT).caps
             assert caps.total.epsilon == caps.each_analyst == 2
             entries = len(book.history(ACCOUNT))
@@ -343,7 +337,7 @@ class TestSites:
         for refused in (check_payable, charged_answer):
             with pytest.raises(RefusedError, match="changed since it answered the same question"):
                 refused(folder, ask(), OTHER_ROWS)
-        with Ledger(folder.ledger) as book:
+        with Ledger(folder.database) as book:
             assert book.account(ACCOUNT).spent.epsilon == 1
         assert charged_answer(folder, ask(colluders=0), OTHER_ROWS).receipt["charged"]["epsilon"] == 1
 
@@ -354,7 +348,7 @@ class TestSites:
         assert charged_answer(folder, ask(epsilon=2), OTHER_ROWS).receipt["charged"]["epsilon"] == 2
 
     def test_a_ledger_of_another_relation_is_refused(self, folder: SiteFolder) -> None:
-        with Ledger(folder.ledger) as book:
+        with Ledger(folder.database) as book:
             book.open_account(ACCOUNT, epsilon=1, neighbours="replace-one")
         with pytest.raises(FederationError, match="opened for other neighbours or another unit"):
             check_payable(folder, ask(), ROWS)

@@ -18,11 +18,14 @@ from confide.federation.coordinator.validation import derive
 from confide.federation.crypto.identity import SiteKey
 from confide.federation.protocol import ANSWER, OFFER, Message, Outcome, RunError
 from confide.federation.question import PROTOCOL
+from confide.federation.site.records import REGISTER
 from confide.intervals.delong import delong_interval
+from confide.ledger.place import KEY_ENVIRONMENT
 from confide.metrics.calibration import brier_score, observed_expected_ratio
 from confide.metrics.precision_recall import average_precision_score
 from confide.metrics.ranking import auc_score
 from tests.federation.network import MODEL, Network
+from tests.federation.site_books import forget, logged
 
 SIZES = {"east": 90, "north": 60, "south": 75, "west": 120}
 EVERY_MODE = "modes = ['disclosure-control', 'secure-sum', 'private', 'noisy-scores']\nepsilon_in_all = 5\n"
@@ -298,7 +301,7 @@ def test_the_site_logs_who_asked_what_and_why_it_was_refused(network: Network) -
     with pytest.raises(RunError, match="epsilon_per_study in its policy") as caught:
         network.run(network.question("private", epsilon="2"))
     assert {report.reason for report in caught.value.reports} == {None}
-    lines = [json.loads(line) for line in network.sites["east"].folder.log.read_text().splitlines()]
+    lines = logged(network.sites["east"].folder)
     assert [(line["study"], line["model"], line["mode"], line["state"]) for line in lines] == [
         ("trial", MODEL, "private", "refused")
     ]
@@ -355,15 +358,35 @@ def test_fewer_sites_than_a_mode_can_do_with_are_refused(network: Network) -> No
         network.run(network.question("secure-sum"), timeout=0.0)
 
 
-def test_a_site_that_lost_its_ledger_does_not_draw_anew_what_others_stored(network: Network) -> None:
+def test_a_site_that_lost_its_records_does_not_draw_anew_what_others_stored(network: Network) -> None:
     question = network.question("private", epsilon="1/2")
     network.run(question)
     folder = network.sites["north"].folder
-    for file in folder.path.glob("ledger.db*"):
+    for file in folder.path.glob("site.db*"):
         file.unlink()
+    with pytest.raises(RunError, match=r"north: failed \(the site's own files cannot be used"):
+        network.run(question)
+    assert not folder.database.exists()
+    assert [network.spent(name) for name in SIZES] == [0.5, 0.0, 0.5, 0.5]
+
+
+def test_an_answer_that_the_ledger_lost_is_not_drawn_anew(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever has the key forged records without the account's charges: the register knows of the answer."""
+    question = network.question("private", epsilon="1/2")
+    network.run(question)
+    north = network.sites["north"]
+    kept = north.records.read(REGISTER)
+    key = north.folder.database.with_name("site.db.key")
+    text = key.read_text()
+    with monkeypatch.context() as patched:
+        patched.setenv(KEY_ENVIRONMENT, text)
+        forget(north)
+        for entry in kept:
+            north.records.append(REGISTER, entry)
+    key.write_text(text)
+    key.chmod(0o600)
     with pytest.raises(RunError, match=r"north: refused \(this site has answered this question, but its ledger"):
         network.run(question)
-    assert [network.spent(name) for name in SIZES] == [0.5, 0.0, 0.5, 0.5]
     network.run(network.question("private", epsilon="1/2", edition=2))
 
 
@@ -371,8 +394,7 @@ def test_stored_shares_are_not_sent_with_a_site_that_was_set_up_anew(network: Ne
     question = network.question("private", epsilon="1/2")
     first = network.run(question)
     north = network.sites["north"]
-    for file in (*north.folder.path.glob("ledger.db*"), *north.folder.path.glob("register.*")):
-        file.unlink()
+    forget(north)
     north.identity = replace(north.identity, own=SiteKey.fresh())
     with pytest.raises(RunError, match=r"east: refused \(a site was set up anew"):
         network.run(question)
@@ -385,7 +407,7 @@ def test_the_log_says_what_was_charged_and_why_data_could_not_be_read(network: N
     question, folder = network.question("private", epsilon="1"), network.sites["east"].folder
     network.run(question)
     network.run(question)
-    said = [json.loads(line) for line in folder.log.read_text().splitlines()]
+    said = logged(folder)
     assert [line["message"] for line in said if line["round"] == 2] == [
         "answered, with 4 sites, epsilon 1 charged",
         "answered, with 4 sites, from store: nothing charged",
@@ -394,7 +416,7 @@ def test_the_log_says_what_was_charged_and_why_data_could_not_be_read(network: N
     with pytest.raises(RunError, match=r"east: failed .the site's data cannot be read as it is configured") as caught:
         network.run(question)
     assert "danger" not in str(caught.value)
-    last = json.loads(folder.log.read_text().splitlines()[-1])
+    last = logged(folder)[-1]
     assert "no column 'risk'" in last["message"]
     assert (last["round"], last["study"], last["state"]) == (1, "trial", "failed")
 
@@ -405,7 +427,7 @@ def test_a_wrong_pin_is_logged_with_what_was_asked(network: Network) -> None:
     east.policy = replace(east.policy, peers={**prints, "west": "0" * 64})
     with pytest.raises(RunError, match=r"east: failed .the own key of site 'west'"):
         network.run(network.question("secure-sum"))
-    last = json.loads(east.folder.log.read_text().splitlines()[-1])
+    last = logged(east.folder)[-1]
     assert (last["round"], last["study"], last["model"], last["mode"]) == (2, "trial", MODEL, "secure-sum")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from dataclasses import fields, replace
@@ -13,12 +12,15 @@ import numpy as np
 import pytest
 
 from confide import ScoreCounts
-from confide.errors import FederationError, RefusedError
+from confide.errors import RecordsError, RefusedError
 from confide.federation.modes.private import pooled_terms
 from confide.federation.question import Question
+from confide.federation.site.config import SiteFolder
+from confide.federation.site.records import REGISTER, SiteRecords
 from confide.federation.site.register import Register
-from confide.federation.site.rows import SiteRows
+from confide.federation.site.scored_rows import SiteRows
 from tests.federation.held_rows import held
+from tests.federation.site_books import execute
 
 ROWS = held(ScoreCounts.from_arrays([0, 1, 1, 0, 1], [0.1, 0.8, 0.4, 0.4, 0.9]))
 CHANGED = held(ScoreCounts.from_arrays([0, 1, 1, 0, 1, 1], [0.1, 0.8, 0.4, 0.4, 0.9, 0.8]))
@@ -34,6 +36,7 @@ def ask(mode: str = "secure-sum", **given: Any) -> Question:
 
 @pytest.fixture
 def register(tmp_path: Path) -> Register:
+    SiteRecords(SiteFolder(tmp_path)).begin()
     return Register(tmp_path)
 
 
@@ -163,7 +166,7 @@ class TestLists:
         assert register.listed(signed) is None
         for sites in (("a", "b", "c"), ("c", "a", "b")):
             register.list_sites(signed, sites)
-            assert Register(register.store.path.parent).listed(signed) == ("a", "b", "c")
+            assert Register(register.records).listed(signed) == ("a", "b", "c")
         for others in (("a", "b", "d"), ("a", "b", "c", "d")):
             with pytest.raises(RefusedError, match=r"with the sites 'a', 'b', 'c', and answers it with no others"):
                 register.list_sites(signed, others)
@@ -187,8 +190,8 @@ class TestLists:
 
     def test_a_register_with_a_list_alone_is_missed_when_it_is_gone(self, register: Register) -> None:
         register.list_sites(ask("private", fewest=3), ("a", "b", "c"))
-        register.store.path.unlink()
-        with pytest.raises(FederationError, match="is not there, but its key is"):
+        register.records.folder.database.unlink()
+        with pytest.raises(RecordsError, match="is not there, but"):
             register.listed(ask("private", fewest=3))
 
 
@@ -293,35 +296,28 @@ def test_exact_and_private_questions_do_not_stand_in_each_other_s_way(register: 
 
 
 def test_looking_writes_nothing(register: Register) -> None:
+    before = register.records.folder.database.read_bytes()
     register.check(ask(), ROWS)
     assert register.fixed() == ()
     assert not register.forget("m")
-    assert not list(register.store.path.parent.iterdir())
+    assert register.records.folder.database.read_bytes() == before
 
 
 def test_data_are_known_by_a_keyed_hash_only(tmp_path: Path) -> None:
     stored = []
     for place in (tmp_path / "one", tmp_path / "two"):
         place.mkdir()
+        SiteRecords(SiteFolder(place)).begin()
         register = Register(place)
         register.fix(ask(), ROWS)
-        assert register.store.key_path.stat().st_mode & 0o777 == 0o600
-        assert register.store.path.stat().st_mode & 0o777 == 0o600
-        stored.append(register.store.path.read_bytes())
+        for path in place.iterdir():
+            assert path.stat().st_mode & 0o777 == 0o600
+        stored.append(register.records.folder.database.read_bytes())
         plain = ROWS.identity.hex().encode()
         assert plain not in stored[-1]
         assert bytes.fromhex(plain.decode()) not in stored[-1]
-    first, second = (json.dumps(_rows(tmp_path / place)) for place in ("one", "two"))
+    first, second = (SiteRecords(SiteFolder(tmp_path / place)).read(REGISTER)[0]["data"] for place in ("one", "two"))
     assert first != second
-
-
-def _rows(folder: Path) -> list[Any]:
-    import sqlite3
-
-    connection = sqlite3.connect(folder / "register.db")
-    rows = connection.execute("SELECT kind, name, data FROM fixed").fetchall()
-    connection.close()
-    return rows
 
 
 def test_equal_counts_of_other_files_are_other_data(register: Register) -> None:
@@ -344,32 +340,25 @@ def test_messages_hold_nothing_of_the_data(register: Register) -> None:
 class TestDamage:
     def test_a_register_that_is_gone_is_missed(self, register: Register) -> None:
         register.fix(ask(), ROWS)
-        register.store.path.unlink()
+        register.records.folder.database.unlink()
         for attempt in (register.check, register.fix):
-            with pytest.raises(FederationError, match=r"is not there, but its key is\. Put it back"):
+            with pytest.raises(RecordsError, match=r"is not there, but .* Put it back"):
                 attempt(ask(grid="uniform:5"), ROWS)
 
-    def test_a_key_that_is_gone_open_or_broken_is_refused(self, register: Register) -> None:
-        register.fix(ask(), ROWS)
-        register.store.key_path.chmod(0o644)
-        with pytest.raises(FederationError, match="chmod 600"):
-            register.fix(ask(), ROWS)
-        register.store.key_path.chmod(0o600)
-        register.store.key_path.write_text("abc")
-        with pytest.raises(FederationError, match="64 hexadecimal digits"):
-            register.check(ask(), ROWS)
-        register.store.key_path.unlink()
-        with pytest.raises(FederationError, match=r"key .* cannot be read .*backup"):
-            register.fix(ask(), ROWS)
-        assert not register.store.key_path.exists()
-
     def test_a_file_that_is_no_register_is_refused(self, register: Register) -> None:
-        register.store.path.write_bytes(b"nonsense " * 200)
-        with pytest.raises(FederationError, match=r"cannot be used .* Nothing is answered"):
+        register.records.folder.database.write_bytes(b"nonsense " * 200)
+        with pytest.raises(RecordsError, match=r"damaged or no records .* Nothing is answered"):
             register.fix(ask(), ROWS)
+
+    def test_an_entry_that_somebody_wrote_is_refused(self, register: Register) -> None:
+        register.fix(ask(), ROWS)
+        execute(register.records.folder, "UPDATE confide_entries SET text = replace(text, 'secure-sum', 'private')")
+        for attempt in (register.check, register.fix):
+            with pytest.raises(RecordsError, match="entry 1 is missing, out of place or changed"):
+                attempt(ask(), ROWS)
 
     def test_a_folder_that_is_not_there_is_said(self, tmp_path: Path) -> None:
-        with pytest.raises(FederationError, match="cannot be made"):
+        with pytest.raises(RecordsError, match="records are gone"):
             Register(tmp_path / "absent").fix(ask(), ROWS)
 
 
@@ -377,6 +366,8 @@ RACE = """
 import sys
 from confide.errors import RefusedError
 from confide.federation.modes.private import pooled_terms
+from confide.federation.site.config import SiteFolder
+from confide.federation.site.records import REGISTER, SiteRecords
 from confide.federation.site.register import Register
 from tests.federation.test_register import ask, rows_of
 
@@ -399,6 +390,7 @@ def rows_of(number: int) -> SiteRows:
 @pytest.mark.processes
 def test_of_processes_that_ask_differently_at_once_one_wins(tmp_path: Path) -> None:
     """Three processes fix eight models, each on a grid of its own: every model is won by exactly one."""
+    SiteRecords(SiteFolder(tmp_path)).begin()
     children = [
         subprocess.Popen(
             [sys.executable, "-c", RACE, str(tmp_path), f"uniform:{cells}"],

@@ -9,8 +9,9 @@ import pytest
 
 from confide.federation.protocol import OFFER
 from confide.federation.question import PROTOCOL
-from confide.federation.site.logs import SealedLog, last_requests
+from confide.federation.site.records import last_requests
 from tests.federation.network import Network
+from tests.federation.site_books import logged
 
 RUDE = "\x1b[2J\x1b]0;owned\x07 \u202elairt\x9b31m\r\n"
 
@@ -24,5 +25,5 @@ def test_terms_of_a_question_that_was_not_read_cannot_steer_a_terminal(tmp_path:
     (request,) = last_requests(north.folder, 5)
     assert request[term].startswith("·[2J·]0;owned· ·lairt")
     assert all(text.isprintable() for text in request.values() if isinstance(text, str))
-    (entry,) = SealedLog(north.folder.log).read()
+    (entry,) = logged(north.folder)
     assert entry == request

@@ -10,10 +10,11 @@ import pytest
 
 from confide.federation.protocol import OFFER, RunError
 from confide.federation.question import Question
-from confide.federation.site.approvals import Approvals, Decision
+from confide.federation.site.approvals import Decision
 from confide.federation.site_state import RefusalReason, SiteState
 from tests.federation.gaussian_sites import POLICY as ZCDP
 from tests.federation.network import Network
+from tests.federation.site_books import approvals_of
 
 SIZES = {"north": 60, "south": 70, "west": 80}
 MANUAL = 'approval = "manual"\n'
@@ -41,7 +42,7 @@ def offer(network: Network, question: Question) -> dict[str, Any]:
 
 
 def waiting(network: Network) -> int:
-    return len(Approvals(network.sites["north"].folder).waiting())
+    return len(approvals_of(network.sites["north"].folder).waiting())
 
 
 RULED_OUT: dict[str, tuple[str, dict[str, Any], str]] = {
@@ -110,8 +111,8 @@ def test_a_question_that_was_paid_for_is_held_and_then_answered(tmp_path: Path, 
     network.run(question)
     with_person(network, MANUAL)
     assert offer(network, question)["state"] == SiteState.HELD
-    (held,) = Approvals(network.sites["north"].folder).waiting()
-    Approvals(network.sites["north"].folder).decide(held.id, Decision.APPROVED, by="anna")
+    (held,) = approvals_of(network.sites["north"].folder).waiting()
+    approvals_of(network.sites["north"].folder).decide(held.id, Decision.APPROVED, by="anna")
     outcome = network.reopened().run(question)
     assert all(report.receipt is not None and report.receipt["reused"] for report in outcome.reports)
 
@@ -131,8 +132,8 @@ def test_rules_are_checked_again_after_the_approval(tmp_path: Path) -> None:
     question = network.question("private", epsilon="1/4", site_share=0)
     assert offer(network, question)["state"] == SiteState.HELD
     folder = network.sites["north"].folder
-    (held,) = Approvals(folder).waiting()
-    Approvals(folder).decide(held.id, Decision.APPROVED, by="anna")
+    (held,) = approvals_of(folder).waiting()
+    approvals_of(folder).decide(held.id, Decision.APPROVED, by="anna")
     folder.policy.write_text(folder.policy.read_text().replace("epsilon_per_study = 1", 'epsilon_per_study = "1/2"'))
     with pytest.raises(RunError, match=r"study trial has epsilon 0 of 0\.5 left") as refused:
         network.reopened().run(question)

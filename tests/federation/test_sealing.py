@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import base64
-import stat
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -56,33 +54,7 @@ def test_known_answer() -> None:
     assert SEAL.open(text, b"question 1") == b"3,1,4"
 
 
-def test_a_secret_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:
-    path = tmp_path / "site" / "secret"
-    text = Seal.kept(path).seal(b"3,1,4", b"")
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert len(bytes.fromhex(path.read_text())) == 32
-    assert Seal.kept(path).open(text, b"") == b"3,1,4"
-    assert path.read_text() != _made(tmp_path / "other")
-
-
-def _made(path: Path) -> str:
-    Seal.kept(path)
-    return path.read_text()
-
-
-def test_a_secret_that_others_read_or_that_is_none(tmp_path: Path) -> None:
-    path = tmp_path / "secret"
-    Seal.kept(path)
-    path.chmod(0o640)
-    with pytest.raises(FederationError, match="chmod 600"):
-        Seal.kept(path)
-    path.chmod(0o600)
-    for content in (b"", b"12", b"zz" * 32, b"\xff" * 64):
-        path.write_bytes(content)
-        with pytest.raises(FederationError, match="64 hexadecimal digits"):
-            Seal.kept(path)
-    with pytest.raises(FederationError, match="cannot be"):
-        Seal.kept(tmp_path)
+def test_a_secret_that_is_short_is_refused() -> None:
     with pytest.raises(ParameterError, match="32 random bytes"):
         Seal.of(b"short")
 

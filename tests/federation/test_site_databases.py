@@ -16,11 +16,11 @@ from confide.errors import ParameterError, UsageError
 from confide.federation.flare.confinement import credential_files, data_files
 from confide.federation.protocol import OFFER, RunError
 from confide.federation.question import PROTOCOL
-from confide.federation.site.approvals import Approvals, Decision
+from confide.federation.site.approvals import Decision
 from confide.federation.site.checks import check_rows_apart
 from confide.federation.site.config import SiteConfig, SiteModel, TwoEntriesError
 from confide.federation.site.register import Register
-from confide.federation.site.rows import read_rows
+from confide.federation.site.scored_rows import read_rows
 from confide.federation.site.site import Site
 from confide.federation.site_state import SiteState
 from confide.sources import open_tables
@@ -28,6 +28,7 @@ from confide.sources.locations import TableLocation, query_digest
 from confide.tasks.site import site_model
 from tests.databases import Database, in_file, on_server
 from tests.federation.network import MODEL, Network
+from tests.federation.site_books import approvals_of, logged
 from tests.federation.site_rows import BOTH, DATA, SECRET, counted, same_rows, save
 from tests.servers import running_server
 
@@ -163,8 +164,8 @@ def test_no_query_runs_before_a_person_approves(
     with pytest.raises(RunError, match="Waiting for a person's approval: east"):
         network.run(network.question("secure-sum", **terms))
     assert not opened
-    (held,) = Approvals(east.folder).waiting()
-    Approvals(east.folder).decide(held.id, Decision.APPROVED, by="anna")
+    (held,) = approvals_of(east.folder).waiting()
+    approvals_of(east.folder).decide(held.id, Decision.APPROVED, by="anna")
     assert network.run(network.question("secure-sum", **terms)).total is not None
     assert len(opened) == 1
 
@@ -195,9 +196,9 @@ def test_a_coordinator_learns_no_reason(network: Network, patients: Database) ->
     away = "postgresql:///x/t?host=/nowhere" if patients.engine == "postgresql" else "duckdb:////nowhere.db?table=t"
     east.config = replace(east.config, models={MODEL: SiteModel(data=away, label="outcome", score="risk")})
     assert told(east, network, "private", epsilon="1/4") == unreadable
-    log = east.folder.log.read_text()
-    assert str(SECRET) not in log
-    assert len({json.loads(line)["message"] for line in log.splitlines()[-3:]}) == 3  # for the administrator
+    entries = logged(east.folder)
+    assert str(SECRET) not in json.dumps(entries)
+    assert len({entry["message"] for entry in entries[-3:]}) == 3  # for the administrator
 
 
 @pytest.mark.few(1)

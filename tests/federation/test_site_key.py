@@ -52,7 +52,7 @@ def test_a_key_that_is_gone_is_not_made_anew_by_reading(tmp_path: Path) -> None:
     ):
         SiteKey.load(path)
     assert not path.exists()
-    with pytest.raises(FederationError, match="cannot be made"):
+    with pytest.raises(FederationError, match="cannot be written"):
         SiteKey.kept(tmp_path / "absent" / "site.key")
 
 

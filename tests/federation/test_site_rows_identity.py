@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 from confide.errors import ConfideError, DataError
 from confide.federation.site.config import SiteConfig, SiteModel
-from confide.federation.site.rows import read_rows
+from confide.federation.site.scored_rows import read_rows
 from tests.federation.site_rows import BOTH, DATA, config, save
 
 

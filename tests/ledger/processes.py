@@ -23,13 +23,13 @@ import psycopg
 from sqlalchemy import NullPool, create_engine, text
 
 from confide.errors import BudgetError, LedgerError
-from confide.ledger import stores
 from confide.ledger.entries import Entry
 from confide.privacy.prepared import Part
+from confide.records import database
 from confide.releases.release import Release
 from tests.ledger.asking import Book, ask, choose, noise
 
-WARM = (stores, stores, psycopg)  # imported here, so that no child has to
+WARM = (database, psycopg)  # imported here, so that no child has to
 REPOSITORY = Path(__file__).parents[2]
 
 

@@ -104,8 +104,8 @@ def test_a_head_that_was_changed_does_not_free_its_data(book: Ledger, place: Pla
     book.open_account("first", epsilon=1, data="cohort")
     book.open_account("second", epsilon=900)
     for statement in (
-        "UPDATE confide_heads SET seal = 'x' WHERE account = 'first'",
-        "UPDATE confide_entries SET data = NULL WHERE account = 'first'",
+        "UPDATE confide_heads SET seal = 'x' WHERE chain = 'account:first'",
+        "UPDATE confide_entries SET text = replace(text, 'cohort', 'other') WHERE chain = 'account:first'",
     ):
         place.execute(statement)
         with pytest.raises((LedgerError, ParameterError), match=r"account 'first'"):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
@@ -180,14 +180,15 @@ def test_processes_killed_over_one_request_see_one_answer_for_one_charge(place: 
 
 
 def test_no_answer_without_its_charge(sqlite_place: Place) -> None:
-    """Somebody puts an older ledger, whole in itself, in its place while noise is drawn."""
-    older = sqlite_place.file.with_name("older")
+    """Somebody puts an older ledger and its anchor, whole in themselves, in their place while noise is drawn."""
+    anchor = Path(f"{sqlite_place.file}.anchor")
     with Book(sqlite_place.url) as ledger:
         ledger.open_account("a")
-        shutil.copy(sqlite_place.file, older)
+        older = sqlite_place.file.read_bytes(), anchor.read_bytes()
 
         def draw() -> tuple[Release, ...]:
-            shutil.copy(older, sqlite_place.file)
+            for path, content in zip((sqlite_place.file, anchor), older, strict=True):
+                path.write_bytes(content)
             return (noise(ask().guarantee),)
 
         with pytest.raises(LedgerError, match="has lost a charge that was just written; nothing is released"):

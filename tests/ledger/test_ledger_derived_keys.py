@@ -8,7 +8,7 @@ import pytest
 
 from confide import Ledger
 from confide.errors import ParameterError
-from confide.ledger.place import KeyFile
+from confide.ledger.place import key_file
 
 
 def test_keys_differ_by_purpose_facts_and_ledger(tmp_path: Path) -> None:
@@ -20,7 +20,7 @@ def test_keys_differ_by_purpose_facts_and_ledger(tmp_path: Path) -> None:
         assert one.derive_key("split", "facts") == key
         others = {one.derive_key("split", "other"), one.derive_key("splitf", "acts"), two.derive_key("split", "facts")}
         assert len(others | {key}) == 4
-        own = KeyFile.of(one.place).load()
+        own = key_file(one.place).load()
     assert key != own
     with Ledger(tmp_path / "one.sqlite") as again:
         assert again.derive_key("split", "facts") == key

@@ -65,13 +65,13 @@ def test_a_missing_key_is_missed(used: Place) -> None:
 def test_a_wrong_key_is_refused(used: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     right = used.key.read_text()
     used.key.write_text(KEY)
-    refused(used, "the key does not belong to this ledger")
+    refused(used, "the key does not belong to the ledger")
     monkeypatch.setenv(KEY_ENVIRONMENT, right)
     with Book(used.url) as ledger:
         assert ledger.release(ask()).reused
     used.key.write_text(right)
     monkeypatch.setenv(KEY_ENVIRONMENT, KEY)
-    refused(used, "the key does not belong to this ledger")
+    refused(used, "the key does not belong to the ledger")
 
 
 @pytest.mark.parametrize("content", ["", "0123", "x" * 64, "é" * 64])

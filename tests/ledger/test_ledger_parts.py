@@ -202,7 +202,9 @@ def test_a_charge_of_a_part_stands_when_drawing_fails(ledger: Book) -> None:
 def test_a_charge_moved_to_another_part_shows(ledger: Book, place: Place) -> None:
     for part in (ONE, OTHER):
         ledger.release(choose("1/2", part=part), account="a")
-    place.execute("UPDATE confide_entries SET request = replace(request, 'other', 'third') WHERE kind = 'charge'")
+    place.execute(
+        "UPDATE confide_entries SET text = replace(text, 'other', 'third') WHERE text LIKE '%\"kind\":\"charge\"%'"
+    )
     assert [check.broken for check in ledger.verify().accounts] == [4]
     with pytest.raises(LedgerError, match="behind the ledger's back"):
         ledger.release(choose("1/2", part=OTHER), account="a")

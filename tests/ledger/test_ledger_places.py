@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-import confide.ledger.stores
+import confide.records.database
 from confide.errors import LedgerError, ParameterError
 from confide.ledger.place import KEY_ENVIRONMENT, find_place
 from tests.ledger import processes
@@ -37,7 +37,7 @@ def refused(place: Place) -> str:
 @pytest.mark.parametrize("content", [b"", b"hello", b"SQLite format 3\0", bytes(4096), b"SQLite format 3\0" * 512])
 def test_what_is_no_ledger_is_refused(used: Place, content: bytes) -> None:
     used.file.write_bytes(content)
-    assert "empty, damaged or no ledger" in refused(used)
+    assert "empty, damaged or no records" in refused(used)
     with Book(used.url) as ledger, pytest.raises(LedgerError):
         ledger.verify()
     assert used.file.read_bytes() == content
@@ -45,7 +45,7 @@ def test_what_is_no_ledger_is_refused(used: Place, content: bytes) -> None:
 
 def test_another_database_is_refused(sqlite_place: Place) -> None:
     sqlite_place.execute("CREATE TABLE patients (name TEXT)")
-    assert "no ledger" in refused(sqlite_place)
+    assert "no records" in refused(sqlite_place)
     assert sqlite_place.execute("SELECT count(*) FROM sqlite_master") == [(1,)]
 
 
@@ -62,13 +62,15 @@ def test_a_truncated_file_is_refused(used: Place) -> None:
 @pytest.mark.long
 def test_flipped_bits_never_refund(used: Place) -> None:
     """A damaged file is refused, or the damage does not matter and everything spent is still there."""
-    whole = used.file.read_bytes()
+    anchor = Path(f"{used.file}.anchor")
+    whole, anchored = used.file.read_bytes(), anchor.read_bytes()
     generator = random.Random(5)  # noqa: S311
     refusals = 0
     for _ in range(300):
         damaged = bytearray(whole)
         damaged[generator.randrange(len(whole))] ^= 1 << generator.randrange(8)
         used.file.write_bytes(damaged)
+        anchor.write_bytes(anchored)
         with Book(used.url) as ledger:
             try:
                 assert ledger.release(ask(number=99), account="a").spent.epsilon * 10 == 6
@@ -82,11 +84,11 @@ def test_a_removed_ledger_is_missed(used: Place) -> None:
     """Or who removes it has a full budget again."""
     used.file.unlink()
     message = refused(used)
-    assert f"remove '{used.key}' and '{used.file}.made'" in message
+    assert f"remove '{used.key}' and '{used.file}.anchor'" in message
     assert not used.file.exists()
     used.key.unlink()
-    assert f"remove '{used.file}.made'" in refused(used)
-    Path(f"{used.file}.made").unlink()
+    assert f"remove '{used.file}.anchor'" in refused(used)
+    Path(f"{used.file}.anchor").unlink()
     with Book(used.url) as ledger:
         assert not ledger.release(ask(), account="a").reused
 
@@ -98,7 +100,8 @@ def test_a_file_that_cannot_be_written_is_refused(monkeypatch: pytest.MonkeyPatc
         folder = Path(name)
         with Book(folder / "ledger.sqlite") as ledger:
             ledger.open_account("a")
-        (folder / "ledger.sqlite").chmod(0o444)
+        for path in folder.iterdir():
+            path.chmod(0o444)
         folder.chmod(0o555)
         try:
             message = processes.run("read_only", folder / "ledger.sqlite")
@@ -130,7 +133,7 @@ def test_what_fails_while_it_is_made_leaves_nothing(tmp_path: Path, monkeypatch:
 def test_waiting_for_a_lock_ends(used: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     import sqlite3
 
-    monkeypatch.setattr(confide.ledger.stores, "LOCK_SECONDS", 0.1)
+    monkeypatch.setattr(confide.records.database, "LOCK_SECONDS", 0.1)
     other = sqlite3.connect(used.file, isolation_level=None)
     try:
         other.execute("BEGIN IMMEDIATE")
@@ -165,7 +168,7 @@ def test_the_default_is_the_user_s_own(tmp_path: Path, monkeypatch: pytest.Monke
         assert ledger.accounts() == ()
         assert not (tmp_path / "data").exists()
         ledger.release(ask())
-    made = {"ledger.sqlite", "ledger.sqlite.key", "ledger.sqlite.made"}
+    made = {"ledger.sqlite", "ledger.sqlite.key", "ledger.sqlite.anchor", "ledger.sqlite.anchor.lock"}
     assert {path.name for path in (tmp_path / "data" / "confide").iterdir()} == made
     monkeypatch.setenv("CONFIDE_LEDGER", str(tmp_path / "named.sqlite"))
     with Book() as ledger:

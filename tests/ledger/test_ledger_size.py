@@ -62,10 +62,10 @@ def test_a_release_costs_the_same_after_many_others(place: Place) -> None:
 @pytest.mark.parametrize(
     "statement",
     [
-        "DELETE FROM confide_entries WHERE sequence = 7",
-        "UPDATE confide_entries SET epsilon = '1' WHERE sequence = 250",
+        "DELETE FROM confide_entries WHERE number = 7",
+        "UPDATE confide_entries SET text = replace(text, '0', '1') WHERE number = 250",
         "UPDATE confide_heads SET state = replace(state, '\"a\"', '\"b\"') || ' '",
-        "UPDATE confide_heads SET sequence = sequence - 2",
+        "UPDATE confide_heads SET number = number - 2",
     ],
 )
 def test_tampering_with_a_long_account_blocks_releases(place: Place, statement: str) -> None:
@@ -82,7 +82,7 @@ def test_an_old_entry_that_was_changed_is_found_when_it_is_read_and_when_all_are
     with Book(place.url) as ledger:
         ledger.release(ask())
         fill(ledger, 150)
-        place.execute("UPDATE confide_entries SET epsilon = '0' WHERE sequence = 2")
+        place.execute("UPDATE confide_entries SET text = replace(text, '1/10', '0') WHERE number = 2")
         assert [check.broken for check in ledger.verify().accounts] == [2]
         with pytest.raises(LedgerError, match="entry 2 is out of place or changed"):
             ledger.release(ask())
@@ -90,13 +90,13 @@ def test_an_old_entry_that_was_changed_is_found_when_it_is_read_and_when_all_are
             ledger.history("a")
 
 
-@pytest.mark.parametrize("hide", ["request_id = NULL", "request_id = 'another'", "charge = NULL"])
+@pytest.mark.parametrize("hide", ["topic = NULL", "topic = 'another'", "text = replace(text, 'charge', 'other')"])
 def test_an_answer_that_was_hidden_is_not_drawn_again(place: Place, hide: str) -> None:
     """The sealed state says that the charge has its outcome, however old it is."""
     with Book(place.url) as ledger:
         ledger.release(ask())
         fill(ledger, 150)
-        place.execute(f"UPDATE confide_entries SET {hide} WHERE sequence = 3")  # noqa: S608
+        place.execute(f"UPDATE confide_entries SET {hide} WHERE number = 3")  # noqa: S608
         for _ in range(2):
             with pytest.raises(LedgerError, match=r"entry 2 is missing|entry 3 is out of place or changed"):
                 ledger.release(ask(draw=lambda: pytest.fail("noise was drawn for a charge that has its answer")))
@@ -105,20 +105,18 @@ def test_an_answer_that_was_hidden_is_not_drawn_again(place: Place, hide: str) -
 def test_an_index_that_hides_answers_does_not_help(sqlite_place: Place) -> None:
     with Book(sqlite_place.url) as ledger:
         ledger.release(ask())
-        sqlite_place.execute("DROP INDEX confide_entries_request")
-        sqlite_place.execute(
-            "CREATE INDEX confide_entries_request ON confide_entries (account, request_id) WHERE kind != 'answer'"
-        )
+        sqlite_place.execute("DROP INDEX confide_entries_topic")
+        sqlite_place.execute("CREATE INDEX confide_entries_topic ON confide_entries (chain, topic) WHERE number < 3")
         with pytest.raises(LedgerError, match="triggers, rules or indexes"):
             ledger.release(ask())
 
 
 TRIGGERS = {
     "sqlite": [
-        "CREATE TRIGGER undo AFTER UPDATE ON confide_meta BEGIN DELETE FROM confide_entries WHERE sequence > 1; END"
+        "CREATE TRIGGER undo AFTER UPDATE ON confide_meta BEGIN DELETE FROM confide_entries WHERE number > 1; END"
     ],
     "postgresql": [
-        "CREATE FUNCTION undo() RETURNS trigger AS 'BEGIN DELETE FROM confide_entries WHERE sequence > 1; "
+        "CREATE FUNCTION undo() RETURNS trigger AS 'BEGIN DELETE FROM confide_entries WHERE number > 1; "
         "RETURN NULL; END' LANGUAGE plpgsql",
         "CREATE TRIGGER undo AFTER UPDATE ON confide_meta FOR EACH STATEMENT EXECUTE FUNCTION undo()",
     ],
@@ -140,7 +138,7 @@ def test_what_is_not_kept_is_not_committed(place: Place, monkeypatch: pytest.Mon
         ledger.open_account("a", epsilon=1)
         for statement in TRIGGERS[place.kind]:
             place.execute(statement)
-        monkeypatch.setattr(type(ledger._store), "strange_objects", lambda self, connection: False)
+        monkeypatch.setattr(type(ledger._store), "has_strange_objects", lambda self, connection: False)
         with pytest.raises(LedgerError, match="does not keep what is written"):
             ledger.release(ask())
 
@@ -170,7 +168,7 @@ def test_a_charge_removed_from_the_total_is_found(place: Place) -> None:
 def test_a_removed_ledger_is_missed_though_its_key_is_elsewhere(
     sqlite_place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the key in the environment nothing but the marker tells that there was a ledger."""
+    """With the key in the environment nothing but the anchor tells that there was a ledger."""
     monkeypatch.setenv("CONFIDE_LEDGER_KEY", "ab" * 32)
     with Book(sqlite_place.url) as ledger:
         ledger.open_account("a", epsilon=1)
@@ -184,18 +182,18 @@ def test_a_removed_ledger_is_missed_though_its_key_is_elsewhere(
             lambda: ledger.quote(ask()),
             ledger.accounts,
         ):
-            with pytest.raises(LedgerError, match=r"is not there, but .*\.made' says that it was made"):
+            with pytest.raises(LedgerError, match=r"is not there, but .*\.anchor' says that it was made"):
                 attempt()
     assert not sqlite_place.file.exists()
 
 
-def test_a_marker_that_is_gone_comes_back(sqlite_place: Place) -> None:
-    marker = Path(f"{sqlite_place.file}.made")
+def test_an_anchor_that_is_gone_comes_back(sqlite_place: Place) -> None:
+    anchor = Path(f"{sqlite_place.file}.anchor")
     with Book(sqlite_place.url) as ledger:
         ledger.release(ask())
-        marker.unlink()
+        anchor.unlink()
         ledger.release(ask(bins=2))
-    assert "A confide ledger was made beside this file" in marker.read_text()
+    assert "account:a" in anchor.read_text()
 
 
 def test_answers_take_whole_steps_also_where_drawing_fails(sqlite_place: Place) -> None:

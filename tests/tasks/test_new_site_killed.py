@@ -16,16 +16,18 @@ from confide.federation.flare.kits import site_identity
 from confide.federation.flare.signing import provision
 from confide.federation.policy import Policy
 from confide.federation.site.config import SiteConfig, SiteFolder
+from confide.federation.site.records import REQUESTS, SiteRecords
 from confide.ledger.ledger import Ledger
-from confide.tasks import site
 from confide.tasks.site import add_model, check_site, init_site
 from confide.tasks.site_status import site_status
 from tests.federation.flare.deaths import dies, every_death
 from tests.federation.joining import signed_kit
 from tests.federation.key_files import private_keys
 
-WHOLE = {"kit", "ledger.db", "ledger.db.key", "ledger.db.made", "policy.toml", "site.key", "site.toml"}
-REQUESTED = {"site.key", "request.key", "a.request"}
+WHOLE = {
+    *("kit", "policy.toml", "site.key", "site.toml"),
+    *("site.db", "site.db.key", "site.db.anchor", "site.db.anchor.lock"),
+}
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ def require_whole(requested: Requested, place: SiteFolder) -> None:
     for mine, name in ((place.key, "site.key"), (place.kit / "startup" / "client.key", "request.key")):
         assert mine.read_bytes() == (requested.folder / name).read_bytes()
     assert site_identity(place).name == SiteConfig.load(place.path).name == "a"
-    with Ledger(place.ledger) as ledger:
+    with Ledger(place.database) as ledger:
         assert [account.caps.total.epsilon for account in ledger.accounts()] == [3]
     assert Policy.load(place.policy).studies == ("Stroke",)
 
@@ -94,7 +96,7 @@ def test_the_same_call_finishes_what_a_killed_one_began(requested: Requested, tm
 @pytest.mark.processes
 @pytest.mark.parametrize(
     ("before", "there"),
-    [("kit", {"kit": False}), ("policy.toml", {"kit": True}), ("site.toml", {"policy.toml": True, "ledger.db": True})],
+    [("kit", {"kit": False}), ("policy.toml", {"kit": True}), ("site.toml", {"policy.toml": True, "site.db": True})],
 )
 def test_a_real_process_that_is_killed_between_two_files_loses_nothing(
     requested: Requested, tmp_path: Path, before: str, there: dict[str, bool]
@@ -160,16 +162,23 @@ def test_rules_that_stand_in_a_policy_are_not_replaced(requested: Requested, tmp
     assert not place.config.exists()
 
 
-@pytest.mark.parametrize("name", site._USED)
-def test_a_site_that_was_used_is_not_set_up_again(requested: Requested, tmp_path: Path, name: str) -> None:
-    """Its configuration was lost: ledger, register and logs stay as they are."""
+@pytest.mark.slow
+@pytest.mark.parametrize("used", ["asked", "started", "damaged"])
+def test_a_site_that_was_used_is_not_set_up_again(requested: Requested, tmp_path: Path, used: str) -> None:
+    """Its configuration was lost: its records stay as they are."""
     place = requested.copy(tmp_path / "a")
-    for file in (name, "policy.toml", "ledger.db"):
-        (place.path / file).write_text("kept")
+    requested.init(place)
+    if used == "asked":
+        SiteRecords(place).append(REQUESTS, {"state": "refused"})
+    elif used == "started":
+        (place.path / "run").mkdir()
+    else:
+        place.database.write_text("damaged")
+    place.config.unlink()
+    kept = {path.name: path.read_bytes() for path in place.path.glob("site.db*")}
     with pytest.raises(FederationError, match=r"site\.toml is missing; put that file back from a backup"):
         requested.init(place)
-    assert {path.name for path in place.path.iterdir()} == REQUESTED | {name, "policy.toml", "ledger.db"}
-    assert (place.path / name).read_text() == place.ledger.read_text() == "kept"
+    assert {path.name: path.read_bytes() for path in place.path.glob("site.db*")} == kept
 
 
 def test_a_site_that_was_finished_meanwhile_is_left_alone(

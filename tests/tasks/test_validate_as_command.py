@@ -22,7 +22,7 @@ from tests.report.test_evaluation_page import Elements
 
 
 def spent(hospitals: Hospitals, name: str) -> float:
-    with Ledger(hospitals.site(name).ledger) as ledger:
+    with Ledger(hospitals.site(name).database) as ledger:
         return float(sum(account.spent.epsilon for account in ledger.accounts()))
 
 

@@ -49,7 +49,7 @@ def require_server() -> None:
     """Refuse the demonstration if packages of the server are missing."""
     from importlib.util import find_spec
 
-    if any(find_spec(name) is None for name in ("fastapi", "uvicorn", "alembic")):
+    if any(find_spec(name) is None for name in ("fastapi", "uvicorn")):
         raise UsageError("the server needs more packages: pip install 'confide[serve]'")
 
 

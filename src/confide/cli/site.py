@@ -293,11 +293,11 @@ def refuse(folder: FolderArgument, number: QuestionArgument, why: WhyOption) -> 
 
 
 def verify(folder: FolderArgument, as_json: JsonOption = False) -> None:
-    """Check that nobody changed the site's log of requests, its approvals or its ledger.
+    """Check that nobody changed the site's log of requests, its approvals, its register or its ledger.
 
     Each entry is sealed with a key in the site's folder, together with the one before it. The exit code is 1 if an
-    entry was changed, removed or inserted, or if a log is gone or an old copy. Whoever has the key is not noticed, nor
-    is an old copy of the whole folder.
+    entry was changed, removed or inserted, or if the database is gone or an old copy. Whoever has the key is not
+    noticed, nor is an old copy of the whole folder.
 
     Examples:
 
@@ -313,7 +313,7 @@ def verify(folder: FolderArgument, as_json: JsonOption = False) -> None:
     else:
         for log in found.logs:
             typer.echo(log.in_words())
-        typer.echo(f"ledger.db: {found.ledger_problem or 'all entries as they were written'}")
+        typer.echo(f"ledger: {found.ledger_problem or 'all entries as they were written'}")
     if not found.whole:
         raise FederationError("the site's records were changed or are damaged; find out how, and restore a backup")
 

@@ -309,7 +309,7 @@ smallest_class = 5
 most_cells = {MOST_EXACT_CELLS}
 
 # private: most epsilon that one study, and all studies together, may spend. Write 0.5 or "1/2". Spent epsilon does not
-# come back. The ledger beside this file lists it: confide ledger show --ledger ledger.db
+# come back. The ledger beside this file lists it: confide ledger show --ledger site.db
 epsilon_per_study = 1
 epsilon_in_all = 3
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 import json
 import os
 import re
-import stat
 import tomllib
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from confide.errors import FederationError, ParameterError, did_you_mean
+from confide.errors import OwnFilesError, ParameterError, did_you_mean
 from confide.files import flush, replace_file
 
 
@@ -24,28 +23,11 @@ def read_text(path: Path, what: str) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise FederationError(
-            f"there is no {what} at {path}; make it with `confide site init`, or put it back"
-        ) from None
+        raise OwnFilesError(f"there is no {what} at {path}; make it with `confide site init`, or put it back") from None
     except OSError as error:
-        raise FederationError(f"the {what} {path} cannot be read ({error.strerror}); check its permissions") from None
+        raise OwnFilesError(f"the {what} {path} cannot be read ({error.strerror}); check its permissions") from None
     except UnicodeDecodeError:
-        raise FederationError(f"the {what} {path} is not text in UTF-8; save it as such") from None
-
-
-def read_secret(path: Path, what: str) -> bytes:
-    """Return the content of a short file; refuse one that others than its owner may read."""
-    try:
-        with path.open("rb") as file:
-            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
-            content = file.read(1_000)
-    except OSError as error:
-        raise FederationError(
-            f"the {what} {path} cannot be read ({error.strerror}); only its owner can use it"
-        ) from None
-    if mode & 0o077:
-        raise FederationError(f"others may read the {what}, or change it. Take that away first: chmod 600 '{path}'")
-    return content
+        raise OwnFilesError(f"the {what} {path} is not text in UTF-8; save it as such") from None
 
 
 def parsed(text: str, source: str) -> dict[str, Any]:
@@ -99,7 +81,7 @@ def write_whole(path: Path, text: str) -> None:
     try:
         replace_file(path, text, owner_only=True)
     except OSError as error:
-        raise FederationError(
+        raise OwnFilesError(
             f"{path} cannot be written ({error.strerror}); make its folder, or make it writable"
         ) from None
 

@@ -13,13 +13,14 @@ from typing import Any
 
 from confide.errors import BudgetError, LedgerError, ParameterError
 from confide.ledger.account_terms import AccountTerms, Caps, checked_name
-from confide.ledger.entries import Entry, Kind, canonical_json
+from confide.ledger.entries import Entry, Kind
 from confide.ledger.question import same_name
 from confide.ledger.spending import NOTHING, Budget, Cost, Spending
 from confide.privacy.concentration import Concentration
 from confide.privacy.guarantee import LEAST_DELTA, Guarantee, shown
 from confide.privacy.neighbours import Neighbours, price_factor
 from confide.privacy.prepared import Part
+from confide.records.chain import canonical_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,12 +10,13 @@ from types import MappingProxyType
 from typing import Any
 
 from confide.errors import ParameterError
-from confide.ledger.entries import Entry, canonical_json
+from confide.ledger.entries import Entry
 from confide.ledger.question import checked_text, is_digest
 from confide.ledger.spending import Budget
 from confide.privacy.concentration import Concentration
 from confide.privacy.guarantee import UNITS, checked_delta, checked_rows_per_person, exact_fraction, stored_fraction
 from confide.privacy.neighbours import Neighbours
+from confide.records.chain import canonical_json
 
 _LONGEST_NAME = 200
 

@@ -39,11 +39,12 @@ from typing import Any
 
 from confide.errors import BudgetError, LedgerError
 from confide.ledger.account import Account
-from confide.ledger.entries import START, Draft, Entry, Kind
+from confide.ledger.entries import Draft, Entry, Kind
 from confide.ledger.receipts import Quote
 from confide.ledger.requests import Request, check_binding
 from confide.ledger.spending import NOTHING, Budget
 from confide.privacy.prepared import A, Answer
+from confide.records.chain import START
 
 STEP_SECONDS = 0.25
 """The step by which answers are padded."""

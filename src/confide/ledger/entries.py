@@ -1,49 +1,18 @@
-"""Entries of an account, and the keyed hashes that seal them."""
+"""Entries of an account, and how a sealed chain of records stores them."""
 
 from __future__ import annotations
 
-import hmac
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from hashlib import sha256
 from typing import Any
 
-from confide.errors import ParameterError
 from confide.ledger.spending import NOTHING, Budget
 from confide.privacy.guarantee import stored_fraction
 from confide.privacy.prepared import Part
+from confide.records.chain import Link, canonical_json
 
-
-def seal(key: bytes, purpose: str, *parts: str | int | bytes | None) -> str:
-    """HMAC-SHA256, in hex, of a purpose and parts.
-
-    Every part is written with its kind and its length, so that no two lists of parts are written
-    alike; the purpose keeps a seal of one thing from passing as a seal of another.
-    """
-    digest = hmac.new(key, digestmod=sha256)
-    for part in (purpose, *parts):
-        digest.update(_written(part))
-    return digest.hexdigest()
-
-
-def same_seal(one: object, other: str) -> bool:
-    """Compare seals in a time that does not tell where they differ. A value of a database that is no text is none."""
-    return isinstance(one, str) and hmac.compare_digest(one.encode(), other.encode())
-
-
-def _written(part: str | int | bytes | None) -> bytes:
-    if part is None:
-        return b"n"
-    if isinstance(part, bytes):
-        return b"b%d:" % len(part) + part
-    kind, text = (b"s", part.encode()) if isinstance(part, str) else (b"i", str(part).encode())
-    return kind + b"%d:" % len(text) + text
-
-
-START = ""  # the hash before the first entry
 _RHO = "rho"  # the concentrated price of a charge; the columns of all entries are those of epsilon and delta
 
 
@@ -81,7 +50,11 @@ class Draft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """Entry of an account as it is stored; `Draft` describes its content."""
+    """Entry of an account; `Draft` describes its content. `hash` seals it, `previous` the entry before.
+
+    It is stored as JSON without the answer, which follows on a line of its own as it is: its length must not depend on
+    how JSON writes it.
+    """
 
     account: str
     sequence: int
@@ -102,35 +75,46 @@ class Entry:
     def following(cls, sequence: int, previous: str, draft: Draft, *, account: str, key: bytes) -> Entry:
         """Append a draft to the entry with a number and a hash, and seal it."""
         content: dict[str, Any] = {
-            "account": account,
-            "sequence": sequence + 1,
             "kind": draft.kind.value,
             "at": draft.at,
             "analyst": draft.analyst,
             "epsilon": str(draft.amount.epsilon),
             "delta": str(draft.amount.delta),
             "request": _with_rho(draft.request, draft.amount.rho),
-            "request_id": draft.request_id,
             "data": draft.data,
-            "answer": draft.answer,
             "charge": draft.charge,
-            "previous": previous,
         }
-        return cls(**content, hash=seal(key, "entry", *content.values()))
-
-    def sealed(self, account: str, key: bytes) -> bool:
-        """Return whether the entry is as it was written, in the account that it was written in."""
-        *content, claimed = (getattr(self, column) for column in COLUMNS)
-        return (
-            _kinds_hold(content)
-            and isinstance(claimed, str)
-            and self.account == account
-            and same_seal(claimed, seal(key, "entry", *content))
+        text = canonical_json(content, "an entry") + ("" if draft.answer is None else f"\n{draft.answer}")
+        return cls.read(
+            Link.following(sequence, previous, text, topic=draft.request_id, chain=chain_of(account), key=key)
         )
 
-    def follows(self, sequence: int, previous: str, *, account: str, key: bytes) -> bool:
-        """Return whether the entry is as it was written, and follows the entry with a number and a hash."""
-        return (self.sequence, self.previous) == (sequence + 1, previous) and self.sealed(account, key)
+    @classmethod
+    def read(cls, link: Link) -> Entry:
+        """Read a stored entry, whose seal was checked."""
+        content, newline, answer = link.text.partition("\n")
+        return cls(
+            account=link.chain.removeprefix(_ACCOUNT),
+            sequence=link.number,
+            request_id=link.topic,
+            answer=answer if newline else None,
+            previous=link.previous,
+            hash=link.seal,
+            **json.loads(content),
+        )
+
+    @property
+    def link(self) -> Link:
+        """Return the entry as it is stored."""
+        text = canonical_json({name: getattr(self, name) for name in _CONTENT}, "an entry")
+        return Link(
+            chain=chain_of(self.account),
+            number=self.sequence,
+            topic=self.request_id,
+            text=text + ("" if self.answer is None else f"\n{self.answer}"),
+            previous=self.previous,
+            seal=self.hash,
+        )
 
     @property
     def amount(self) -> Budget:
@@ -171,24 +155,20 @@ class Entry:
         }
 
 
-COLUMNS = tuple(field.name for field in fields(Entry))
+_CONTENT = ("kind", "at", "analyst", "epsilon", "delta", "request", "data", "charge")
+_ACCOUNT = "account:"
 
 
-def canonical_json(plain: Mapping[str, Any] | list[Any], name: str) -> str:
-    """Write plain data in one way only, so that equal data have equal hashes."""
-    try:
-        return json.dumps(plain, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    except (TypeError, ValueError):
-        raise ParameterError(
-            f"{name} must be plain data: text, finite numbers, true, false, none, lists and mappings of them"
-        ) from None
+def chain_of(account: str) -> str:
+    """Return the name of an account's chain, which is no name of another chain in the same database."""
+    return f"{_ACCOUNT}{account}"
+
+
+def account_of(chain: str) -> str | None:
+    """Return the account of a chain; None if it is another chain."""
+    return chain.removeprefix(_ACCOUNT) if chain.startswith(_ACCOUNT) else None
 
 
 def _with_rho(request: str, rho: Fraction) -> str:
     """Write a request with its concentrated price, if it has one."""
     return canonical_json({**json.loads(request), _RHO: str(rho)}, "request") if rho else request
-
-
-def _kinds_hold(content: list[object]) -> bool:
-    """Return whether a row holds only text, integers and NULL; a damaged one may hold anything."""
-    return all(part is None or isinstance(part, str) or type(part) is int for part in content)

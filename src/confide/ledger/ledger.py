@@ -31,7 +31,6 @@ from confide.ledger.charging import (
     written,
 )
 from confide.ledger.entries import Draft, Kind
-from confide.ledger.place import fresh_key
 from confide.ledger.question import PublicQuestion, folded_name, same_name
 from confide.ledger.reader import LedgerReader, existing
 from confide.ledger.receipts import Quote, Receipt
@@ -280,10 +279,8 @@ class Ledger(LedgerReader):
     def _writing(self) -> Iterator[Transaction]:
         from confide.ledger.transaction import Transaction
 
-        if not self._store.exists():
-            self._store.create(lambda: self._key_file.settle(fresh_key()))
-        with self._store.transaction(writing=True) as connection:
-            yield Transaction.on(connection, self._key_file)
+        with self._store.chains(writing=True) as records:
+            yield Transaction(records=records)
 
 
 def _several(prepared: Prepared[A] | Sequence[Prepared[A]]) -> tuple[Prepared[A], ...]:

@@ -7,16 +7,17 @@ configuration folder for PostgreSQL.
 from __future__ import annotations
 
 import os
-import secrets
-import stat
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from confide.errors import LedgerError, ParameterError
-from confide.files import create_file
-from confide.ledger.entries import same_seal, seal
+from confide.records.chain import Owner
+from confide.records.key_file import KeyFile
+
+if TYPE_CHECKING:
+    from confide.records.database import Store
 
 ENVIRONMENT = "CONFIDE_LEDGER"
 
@@ -92,97 +93,29 @@ def _without_secrets(url: str) -> str:
 
 KEY_ENVIRONMENT = "CONFIDE_LEDGER_KEY"
 
-_BYTES = 32
+_OWNER = Owner(
+    what="the ledger",
+    stops="Nothing is charged or released",
+    remedy="run `confide ledger verify`, and restore the ledger from a backup",
+    error=LedgerError,
+    chain=lambda chain: f"account {chain.removeprefix('account:')!r}" if chain else "an account",
+)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeyFile:
-    """File of a ledger's key, unless the environment holds the key."""
-
-    path: Path
-
-    @classmethod
-    def of(cls, place: FilePlace | ServerPlace) -> KeyFile:
-        """Return the key file of a ledger's place."""
-        if isinstance(place, FilePlace):
-            return cls(path=place.path.with_name(place.path.name + ".key"))
-        return cls(path=user_folder("XDG_CONFIG_HOME", ".config") / "ledger.key")
-
-    def load(self) -> bytes | None:
-        """Return the key, or None if there is none yet."""
-        given = os.environ.get(KEY_ENVIRONMENT)
-        if given is not None:
-            return _checked(given, f"the environment variable {KEY_ENVIRONMENT}", ParameterError)
-        try:
-            with self.path.open("rb") as file:
-                mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
-                text = file.read(10_000)
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise LedgerError(
-                f"the ledger's key {self.path} cannot be read ({error.strerror}); only its owner can use the ledger"
-            ) from None
-        if mode & 0o077:
-            raise LedgerError(
-                f"others may read the ledger's key, or change it. Take that away first: chmod 600 '{self.path}'"
-            )
-        return _checked(text.decode("ascii", "replace"), f"the ledger's key {self.path}", LedgerError)
-
-    def settle(self, key: bytes) -> bytes:
-        """Return the key that there is, making the file of it with the given one if there is none.
-
-        The file appears whole or not at all, and the first of several processes wins.
-        """
-        there = self.load()
-        if there is not None:
-            return there
-        try:
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            create_file(self.path, lambda unfinished: unfinished.write_text(key.hex() + "\n"))
-        except FileExistsError:
-            pass
-        except OSError as error:
-            raise LedgerError(
-                f"the ledger's key {self.path} cannot be written ({error.strerror}); make its folder writable, or put "
-                f"64 random hexadecimal digits into {KEY_ENVIRONMENT}"
-            ) from None
-        settled = self.load()
-        if settled is None:
-            raise LedgerError(f"the ledger's key {self.path} was removed as soon as it was made; try again")
-        return settled
+def key_file(place: FilePlace | ServerPlace) -> KeyFile:
+    """Return the key file of a ledger's place."""
+    if isinstance(place, FilePlace):
+        path = place.path.with_name(place.path.name + ".key")
+    else:
+        path = user_folder("XDG_CONFIG_HOME", ".config") / "ledger.key"
+    return KeyFile(path=path, what="the ledger's key", error=LedgerError, variable=KEY_ENVIRONMENT)
 
 
-def fresh_key() -> bytes:
-    """Draw a new key."""
-    return secrets.token_bytes(_BYTES)
+def open_store(place: FilePlace | ServerPlace) -> Store:
+    """Return the store at a place; nothing is read or written yet."""
+    from confide.records.database import PostgreSQLStore, SQLiteStore  # brings SQLAlchemy with it
 
-
-def key_check(key: bytes) -> str:
-    """Return the value by which a ledger recognises its key."""
-    return seal(key, "key check")
-
-
-def check_key(key: bytes | None, meta: Mapping[str, str], file: KeyFile) -> bytes:
-    """Return the key if it is the one that the ledger was made with."""
-    if key is None:
-        raise LedgerError(
-            f"the ledger's key is missing. Put the file back as {file.path}, or its content into {KEY_ENVIRONMENT}; "
-            "without it nothing can be released"
-        )
-    if not same_seal(str(meta.get("key check")), key_check(key)):
-        raise LedgerError(
-            f"the key does not belong to this ledger. Give the one that it was made with, in {file.path} or in "
-            f"{KEY_ENVIRONMENT}; nothing is released"
-        )
-    return key
-
-
-def _checked(text: str, what: str, error: type[LedgerError] | type[ParameterError]) -> bytes:
-    try:
-        key = bytes.fromhex(text.strip())
-    except ValueError:
-        key = b""
-    if len(key) < _BYTES:
-        raise error(f"{what} must hold at least {2 * _BYTES} hexadecimal digits; restore the one it was made with")
-    return key
+    shown = f"ledger {place.shown}"
+    if isinstance(place, FilePlace):
+        return SQLiteStore(place.path, shown=shown, key_file=key_file(place), owner=_OWNER, makes_folder=place.default)
+    return PostgreSQLStore(place.url, shown=shown, key_file=key_file(place), owner=_OWNER)

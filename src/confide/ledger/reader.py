@@ -18,8 +18,8 @@ from confide.errors import ParameterError
 from confide.ledger.account import Account
 from confide.ledger.account_terms import checked_name
 from confide.ledger.charging import Record
-from confide.ledger.entries import Entry, Kind, seal
-from confide.ledger.place import KeyFile, find_place
+from confide.ledger.entries import Entry, Kind
+from confide.ledger.place import find_place, open_store
 from confide.ledger.receipts import AccountCheck, Verification
 from confide.ledger.requests import data_identity, source_digest, unknown_account, unnamed_account
 from confide.ledger.spending import Budget, covering
@@ -27,6 +27,7 @@ from confide.privacy.accounting import epsilon_for, tight_epsilon
 from confide.privacy.concentration import Concentration
 from confide.privacy.guarantee import Exact, Guarantee, checked_delta
 from confide.privacy.noise.integers import float_at_least
+from confide.records.chain import seal
 
 if TYPE_CHECKING:
     from confide.ledger.transaction import Transaction
@@ -145,12 +146,9 @@ class LedgerReader:
     """A ledger at a place, opened for reading; `Ledger` adds what charges and writes."""
 
     def __init__(self, url: str | Path | None = None) -> None:
-        from confide.ledger.stores import open_store
-
         self.place = find_place(url)
         self.shown = self.place.shown
         self._store = open_store(self.place)
-        self._key_file = KeyFile.of(self.place)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.shown!r})"
@@ -170,7 +168,7 @@ class LedgerReader:
 
     def close(self) -> None:
         """Close the connections to the database."""
-        self._store.engine.dispose()
+        self._store.close()
 
     def identify(self, chunks: Iterable[bytes]) -> str:
         """Return the identity of a source by a keyed hash of its content, for example of a file's bytes."""
@@ -223,7 +221,7 @@ class LedgerReader:
         """Return the entries of an account, the oldest first, all of them checked."""
         self._require_ledger(name)
         with self._reading() as transaction:
-            entries = transaction.chain(name).entries
+            entries = transaction.entries(name)
             if not entries:
                 raise unknown_account(name, transaction.accounts())
         return entries
@@ -252,25 +250,27 @@ class LedgerReader:
         """Check every entry of every account. A missing or wrong key raises LedgerError, as does an unreadable file."""
         if not self._store.exists():
             return Verification(accounts=(), complete=True)
-        with self._reading() as transaction:
-            result, complete = transaction.breaks()
+        from confide.ledger.transaction import Transaction
+
+        with self._store.inspecting() as (records, anchored):
+            result, complete = Transaction(records=records).breaks()
         checks = tuple(
             AccountCheck(
                 account=name,
                 entries=entries,
-                broken=None if broken is None else broken.sequence,
+                broken=None if broken is None else broken.number,
                 problem=None if broken is None else broken.problem,
             )
             for name, (entries, broken) in result.items()
         )
-        return Verification(accounts=checks, complete=complete)
+        return Verification(accounts=checks, complete=complete and anchored)
 
     @contextmanager
     def _reading(self) -> Iterator[Transaction]:
         from confide.ledger.transaction import Transaction
 
-        with self._store.transaction(writing=False) as connection:
-            yield Transaction.on(connection, self._key_file)
+        with self._store.chains(writing=False) as records:
+            yield Transaction(records=records)
 
     def _require_ledger(self, name: str | None) -> None:
         if name is not None:

@@ -12,11 +12,11 @@ from typing import Any, Generic
 from confide.errors import ParameterError, did_you_mean
 from confide.ledger.account import Account
 from confide.ledger.account_terms import AccountTerms
-from confide.ledger.entries import canonical_json, seal
 from confide.ledger.question import PublicQuestion, same_name
 from confide.privacy.guarantee import Guarantee
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.prepared import LONGEST, A, Part, Prepared
+from confide.records.chain import canonical_json, seal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -75,13 +75,15 @@ def check_writable(path: Path) -> None:
 
 
 def ledger_files(ledger: LedgerPlace) -> tuple[Path, ...]:
-    """Return the files of a ledger: its database, unless a server has it, and its key."""
+    """Return the files of a ledger: its database and anchor, unless a server has it, and its key."""
     from confide.ledger.ledger import Ledger
-    from confide.ledger.place import FilePlace, KeyFile, find_place
+    from confide.ledger.place import FilePlace, find_place, key_file
 
     place = ledger.place if isinstance(ledger, Ledger) else find_place(ledger)
-    key = KeyFile.of(place).path.resolve()
-    return (place.path, key) if isinstance(place, FilePlace) else (key,)
+    key = key_file(place).path.resolve()
+    if not isinstance(place, FilePlace):
+        return (key,)
+    return place.path, key, place.path.with_name(f"{place.path.name}.anchor")
 
 
 def _same_file(path: Path, source: str | Path | None) -> bool:

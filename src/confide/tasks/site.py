@@ -82,13 +82,7 @@ def _row_place(data: str | Path, query: str | Path | None) -> tuple[str, str | N
     return str(rows.resolve()), None
 
 
-_USED = (
-    *("register.db", "register.key", "requests.jsonl", "approvals.jsonl"),
-    *("logs.key", "logs.heads", "site.secret", "run"),
-)
-"""Files that only a site has that was started, or was asked something."""
-
-_LEFTOVERS = (".policy.toml-*", ".site.toml-*", ".ledger.db*-*")
+_LEFTOVERS = (".policy.toml-*", ".site.toml-*", ".site.db*-*")
 """Names under which a killed process leaves unfinished files of these kinds."""
 
 
@@ -97,11 +91,12 @@ def require_new_site(place: SiteFolder, policy: str | None = None) -> None:
 
     Without a policy, one that is there is not looked at yet.
     """
+    from confide.federation.site.records import SiteRecords
     from confide.federation.site_files import read_text
 
     if place.config.exists():
         raise UsageError(f"{place.path} is a site already; renew its certificate with `confide site renew`")
-    if any((place.path / name).exists() for name in _USED):
+    if (place.path / "run").exists() or SiteRecords(place).are_used():
         raise FederationError(
             f"{place.path} is a site whose {place.config.name} is missing; put that file back from a backup"
         )
@@ -123,27 +118,28 @@ def make_site(kit: Path, place: SiteFolder, model_name: str, model: SiteModel, p
     from confide.federation.policy import Policy
     from confide.federation.site.accounts import account_by_policy
     from confide.federation.site.config import SiteConfig
+    from confide.federation.site.records import SiteRecords
     from confide.federation.site_files import write_whole
     from confide.files import flush
-    from confide.ledger.ledger import Ledger
 
     require_new_site(place, policy)
     _remove_leftovers(place)
     # The kit of an interrupted call was never used: one of another root may replace it, as it could have come first.
     name = renew_site(kit, place, compared=True) if place.kit.exists() else unpack_site_kit(kit, place)
     write_whole(place.policy, policy)
-    with Ledger(place.ledger) as ledger:
-        account_by_policy(ledger, Policy.from_toml(policy))
+    records = SiteRecords(place)
+    records.begin()
+    account_by_policy(records.ledger, Policy.from_toml(policy))
     flush(place.path)
     SiteConfig(name=name, models={model_name: model}, folder=place.path).write(place.path)
     flush(place.path)
 
 
 def _remove_leftovers(place: SiteFolder) -> None:
-    """Remove unfinished files, and the key of a ledger that was not made: a ledger refuses to begin with one."""
+    """Remove unfinished files, and the key of records that were not made: they refuse to begin with one."""
     left = [path for pattern in _LEFTOVERS for path in place.path.glob(pattern)]
-    if not place.ledger.exists() and not (place.path / f"{place.ledger.name}.made").exists():
-        left.append(place.path / f"{place.ledger.name}.key")
+    if not place.database.exists() and not place.database.with_name(f"{place.database.name}.anchor").exists():
+        left.append(place.database.with_name(f"{place.database.name}.key"))
     for path in left:
         path.unlink(missing_ok=True)
 

@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from confide.federation.flare.authority import CertificateDates
     from confide.federation.policy import Policy
     from confide.federation.site.accounts import SiteBudget
+    from confide.federation.site.answers import RuledOut
     from confide.federation.site.approvals import HeldQuestion
     from confide.federation.site.config import SiteConfig, SiteModel
-    from confide.federation.site.logs import LogCheck
-    from confide.federation.site.rules import RuledOut
+    from confide.federation.site.records import LogCheck
+    from confide.ledger.receipts import Verification
 
 
 PENDING_SCHEMA, VERIFY_SCHEMA = "confide.site-pending/1", "confide.site-verify/1"
@@ -54,8 +55,8 @@ class PendingQuestions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SiteRecords:
-    """Result of checking a site's logs and its ledger."""
+class SiteCheck:
+    """Result of checking a site's records: its logs, its register and its ledger."""
 
     logs: tuple[LogCheck, ...]
     ledger_problem: str | None
@@ -76,10 +77,12 @@ def pending_questions(folder: str | Path, *, decided: bool = False) -> PendingQu
     place = open_site(folder)
     from confide.federation.policy import MANUAL, Policy
     from confide.federation.site.accounts import read_budget
+    from confide.federation.site.answers import ruled_out
     from confide.federation.site.approvals import Approvals, Decision
-    from confide.federation.site.rules import ruled_out
+    from confide.federation.site.records import SiteRecords
 
-    approvals = Approvals(place)
+    records = SiteRecords(place)
+    approvals = Approvals(records)
     questions = approvals.all() if decided else approvals.waiting()
     checked = {
         held.id: ruled_out(held.question, folder=place, coordinator=held.coordinator)
@@ -99,32 +102,39 @@ def approve_question(folder: str | Path, number: str) -> HeldQuestion:
     """Approve a held question: when it is asked again, the site answers it."""
     place = open_site(folder)
     from confide.federation.site.approvals import Approvals, Decision
+    from confide.federation.site.records import SiteRecords
 
-    return Approvals(place).decide(number, Decision.APPROVED, by=_user())
+    return Approvals(SiteRecords(place)).decide(number, Decision.APPROVED, by=_user())
 
 
 def refuse_question(folder: str | Path, number: str, *, why: str) -> HeldQuestion:
     """Refuse a held question, or take an approval back. The coordinator reads `why`: write nothing about data there."""
     place = open_site(folder)
     from confide.federation.site.approvals import Approvals, Decision, checked_why
+    from confide.federation.site.records import SiteRecords
 
-    return Approvals(place).decide(number, Decision.REFUSED, by=_user(), why=checked_why(why))
+    return Approvals(SiteRecords(place)).decide(number, Decision.REFUSED, by=_user(), why=checked_why(why))
 
 
-def verify_site(folder: str | Path) -> SiteRecords:
-    """Check that nobody changed a site's log of requests, its approvals or its ledger."""
+def verify_site(folder: str | Path) -> SiteCheck:
+    """Check that nobody changed a site's log of requests, its approvals, its register or its ledger."""
     place = open_site(folder)
-    from confide.federation.site.logs import SealedLog
-    from confide.ledger.ledger import Ledger
+    from confide.federation.site import records
 
-    problem = None
+    held, problem = records.SiteRecords(place), None
+    logs = held.check()
     try:
-        with Ledger(place.ledger) as ledger:
-            ledger.verify()
+        problem = _broken_account(held.ledger.verify())
     except LedgerError as error:
         problem = str(error)
-    logs = tuple(SealedLog(path).check() for path in (place.log, place.approvals))
-    return SiteRecords(logs=logs, ledger_problem=problem)
+    return SiteCheck(logs=logs, ledger_problem=problem)
+
+
+def _broken_account(found: Verification) -> str | None:
+    broken = next((check for check in found.accounts if not check.whole), None)
+    if broken is not None:
+        return f"entry {broken.broken} of account {broken.account!r} {broken.problem}"
+    return None if found.complete else "an account was removed from the ledger, added to it or set back"
 
 
 def _user() -> str:
@@ -223,11 +233,12 @@ def site_status(folder: str | Path, *, requests: int = 5) -> SiteStatus:
     from confide.federation.site.accounts import read_budget
     from confide.federation.site.approvals import Approvals
     from confide.federation.site.config import SiteConfig
-    from confide.federation.site.logs import SealedLog, last_requests
+    from confide.federation.site.records import SiteRecords, last_requests
 
     identity, home, running = site_identity(place), site_home(place), find_running(place)
     config = SiteConfig.load(place.path)
-    checks = [SealedLog(path).check() for path in (place.log, place.approvals)]
+    records = SiteRecords(place)
+    checks = records.check()
     problems = tuple(check.in_words() for check in checks if check.problem is not None)
     return SiteStatus(
         name=identity.name,
@@ -246,7 +257,7 @@ def site_status(folder: str | Path, *, requests: int = 5) -> SiteStatus:
         answered_exactly=_answered_exactly(config, place.path),
         budget=read_budget(place),
         requests=last_requests(place, requests),
-        waiting=0 if problems else len(Approvals(place).waiting()),
+        waiting=0 if problems else len(Approvals(records).waiting()),
         log_problems=problems,
         can_confine=can_confine(),
     )

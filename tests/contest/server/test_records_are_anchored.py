@@ -12,14 +12,11 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
-from alembic.migration import MigrationContext
-from alembic.operations import Operations
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection
 
 from confide.contest import server as package
 from confide.contest.final import prepare_final
@@ -30,7 +27,6 @@ from confide.contest.server.contests import State, change_state
 from confide.contest.server.database import SCHEMA, Database
 from confide.contest.server.finals import final_entries, publish, read_result, set_choice
 from confide.contest.server.home import Home, Settings
-from confide.contest.server.migrations.versions import v0001_first_tables
 from confide.contest.server.oracle import Oracle
 from confide.contest.server.problems import Kind, Refused
 from confide.contest.server.records import Records
@@ -39,6 +35,8 @@ from confide.contest.server.tokens import DAYS, MOST_DAYS, Caller, Role, find_ca
 from confide.contest.terms import ContestTerms
 from confide.counts import FloatArray
 from confide.errors import HomeError, ParameterError, StoreUnavailableError
+from confide.records import anchor
+from confide.records.chain import End
 from tests.contest.server.running import small_contest
 
 CONTEST = small_contest("heart", rows=40)
@@ -152,7 +150,7 @@ def test_a_revoked_caller_writes_nothing(server: Server) -> None:
 
 def chain_length(server: Server) -> int:
     with server.records.database.reading() as connection:
-        return chain.head_of(connection, "heart").length
+        return chain.chains_on(connection, server.records.key).ends()["heart"].number
 
 
 def test_a_caller_whose_session_or_role_is_gone_writes_nothing(server: Server) -> None:
@@ -233,7 +231,7 @@ def test_only_records_open_a_writing_transaction() -> None:
         for path in folder.rglob("*.py")
         if re.search(r"database\.writing\(\)|\)\.writing\(\)", path.read_text())
     }
-    assert users == {"records.py", "migrations/upgrade.py"}  # tables are changed before there is a caller
+    assert users == {"records.py"}  # `Database.make_tables` runs before there is a caller
     makers = [path.name for path in folder.rglob("*.py") if re.search(r"\bWriter\(", path.read_text())]
     assert makers == ["records.py"]
 
@@ -289,10 +287,10 @@ def test_tokens_end(server: Server) -> None:
 
 # What the check notices
 
-LAST = "(SELECT max(sequence) FROM oracle_chain)"
+LAST = "(SELECT max(number) FROM oracle_entries)"
 NAMES = """UPDATE oracle_finals SET names = replace(replace(replace(names, '"ada", ', '"x", '), '"ben", ', '"ada", '),
     '"x", ', '"ben", ')"""
-TABLES = ("keys", "finalists", "finals", "chain", "submissions", "tokens", "members", "contests")
+TABLES = ("keys", "finalists", "finals", "entries", "heads", "submissions", "tokens", "members", "contests")
 
 
 @pytest.mark.few(11)
@@ -304,13 +302,13 @@ TABLES = ("keys", "finalists", "finals", "chain", "submissions", "tokens", "memb
         ("UPDATE oracle_tokens SET seal = ''",),
         ("UPDATE oracle_tokens SET seal = CAST(seal AS BLOB)",),
         ("UPDATE oracle_keys SET seal = CAST(seal AS BLOB)",),
-        ("UPDATE oracle_contests SET chain_seal = CAST(chain_seal AS BLOB)",),
+        ("UPDATE oracle_heads SET seal = CAST(seal AS BLOB)",),
         ("UPDATE oracle_finals SET result = CAST(result AS BLOB)",),
         ("UPDATE oracle_submissions SET detail = 'nothing'",),
         ("UPDATE oracle_submissions SET detail = '[' || detail",),
         (f"UPDATE oracle_submissions SET detail = '{100_000 * '['}'",),
-        ("UPDATE oracle_version SET version_num = '0002'",),
-        ("UPDATE oracle_version SET version_num = 'another'",),
+        ("UPDATE oracle_meta SET value = '2' WHERE name = 'version'",),
+        ("UPDATE oracle_meta SET value = 'another' WHERE name = 'key check'",),
         ("UPDATE oracle_members SET created_at = '2020'",),
         ("UPDATE oracle_contests SET created_at = '2020'",),
         ("UPDATE oracle_submissions SET token = (SELECT min(id) FROM oracle_tokens)",),
@@ -325,12 +323,9 @@ TABLES = ("keys", "finalists", "finals", "chain", "submissions", "tokens", "memb
         ("INSERT INTO oracle_keys SELECT member, 'key', id, '' FROM oracle_submissions",),
         ("INSERT INTO oracle_finalists SELECT min(id), 'nothing' FROM oracle_members",),
         ("INSERT INTO oracle_finalists VALUES (99, 'nothing')",),
-        (
-            "INSERT INTO oracle_contests SELECT 'ghost', state, bundle, created_at, 0, chain_end, '' "
-            "FROM oracle_contests",
-        ),
+        ("INSERT INTO oracle_contests SELECT 'ghost', state, bundle, created_at FROM oracle_contests",),
         tuple(f"DELETE FROM oracle_{name}" for name in TABLES),
-        (*(f"DELETE FROM oracle_{name}" for name in TABLES), "DELETE FROM oracle_version"),
+        (*(f"DELETE FROM oracle_{name}" for name in TABLES), "DELETE FROM oracle_meta"),
     ],
 )
 def test_the_check_notices(home: Path, statements: tuple[str, ...]) -> None:
@@ -375,16 +370,16 @@ def test_the_check_reads_the_bundle(home: Path) -> None:
 
 
 def test_a_chain_whose_end_has_another_seal_is_refused_everywhere(home: Path) -> None:
-    change(home, "UPDATE oracle_contests SET chain_seal = chain_end")
-    with pytest.raises(HomeError, match="not sealed"):
+    change(home, "UPDATE oracle_heads SET seal = last")
+    with pytest.raises(HomeError, match="record as the last one"):
         administration.verify(home)
-    with pytest.raises(HomeError, match="not sealed"):
+    with pytest.raises(HomeError, match="missing or changed"):
         start(home)
-    with pytest.raises(HomeError, match="not sealed"):
+    with pytest.raises(HomeError, match="missing or changed"):
         administration.new_token(home, "heart", "ada")
     with closing_database(home) as database, database.reading() as connection:
-        (fault,) = chain.checked_entries(connection, Home(home).key(), "heart")[1]
-    assert "sealed end" in fault.problem
+        (fault,) = chain.checked_entries(chain.chains_on(connection, Home(home).key.require()), "heart")[1]
+    assert "record as the last one" in fault.problem
 
 
 class closing_database:  # noqa: N801  # used like contextlib.closing
@@ -434,7 +429,7 @@ def test_a_database_put_back_behind_another_process_opens_nothing(server: Server
     with server.records.administering("heart") as writer:
         secret, record = issue(writer, "host", Role.ORGANISER)
     server.holder(secret)
-    kept = {name: table(server, name) for name in ("contests", "tokens", "chain")}
+    kept = {name: table(server, name) for name in ("contests", "tokens", "entries", "heads")}
     administration.revoke_token(server.oracle.home.folder, "heart", record.id)
     for name, values in kept.items():
         put_rows_back(server, name, values)
@@ -461,7 +456,7 @@ def test_a_session_that_was_signed_out_is_in_no_table(server: Server) -> None:
     [
         "UPDATE oracle_contests SET state = 'closed'",
         "DELETE FROM oracle_submissions",
-        "UPDATE oracle_chain SET entry = replace(entry, 'ada', 'eve')",
+        "UPDATE oracle_entries SET text = replace(text, 'ada', 'eve')",
     ],
 )
 def test_a_running_server_does_not_act_on_changed_rows(server: Server, statement: str) -> None:
@@ -494,10 +489,10 @@ def test_an_entry_that_a_trigger_swallows_is_not_confirmed(server: Server) -> No
     caller = server.caller("ada")
     change(
         server.oracle.home.folder,
-        "CREATE TRIGGER one BEFORE INSERT ON oracle_chain BEGIN SELECT RAISE(IGNORE); END",
+        "CREATE TRIGGER one BEFORE INSERT ON oracle_entries BEGIN SELECT RAISE(IGNORE); END",
         "CREATE TRIGGER two BEFORE UPDATE ON oracle_contests BEGIN SELECT RAISE(IGNORE); END",
     )
-    with pytest.raises(HomeError, match="trigger"):
+    with pytest.raises(HomeError, match="does not keep what is written"):
         server.revoke(caller)
 
 
@@ -543,19 +538,19 @@ def test_a_database_that_was_put_back_alone_is_refused_until_that_is_accepted(se
         with pytest.raises(HomeError, match="older copy"):
             use(home)
     assert administration.accept_rollback(home).submissions == 0
-    assert '"kind":"rollback"' in rows(home, f"SELECT entry FROM oracle_chain WHERE sequence = {LAST}")[0][0]
+    assert '"kind":"rollback"' in rows(home, f"SELECT text FROM oracle_entries WHERE number = {LAST}")[0][0]
     start(home).oracle.close()
 
 
 def test_a_running_server_refuses_a_database_that_was_put_back(server: Server) -> None:
     caller = server.caller("ada")
-    before = rows(server.oracle.home.folder, "SELECT chain_length, chain_end, chain_seal FROM oracle_contests")[0]
+    before = rows(server.oracle.home.folder, "SELECT number, last, seal FROM oracle_heads")[0]
     server.submit(caller, 1)
     change(
         server.oracle.home.folder,
-        f"DELETE FROM oracle_chain WHERE sequence = {LAST}",
+        f"DELETE FROM oracle_entries WHERE number = {LAST}",
         "DELETE FROM oracle_submissions",
-        "UPDATE oracle_contests SET chain_length = {}, chain_end = '{}', chain_seal = '{}'".format(*before),
+        "UPDATE oracle_heads SET number = {}, last = '{}', seal = '{}'".format(*before),
     )
     with pytest.raises(HomeError, match="older copy"):
         server.submit(caller, 2)
@@ -564,7 +559,7 @@ def test_a_running_server_refuses_a_database_that_was_put_back(server: Server) -
 def test_a_crash_between_commit_and_anchor_is_mended(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     caller, home = server.caller("ada"), server.oracle.home
     with monkeypatch.context() as patch:
-        patch.setattr(chain, "replace_file", crash)
+        patch.setattr(anchor, "replacement", crash)
         with pytest.raises(StoreUnavailableError, match="not confirmed"):
             server.submit(caller, 1)
     lagging = home.anchor_file.read_text()
@@ -586,20 +581,21 @@ def test_the_anchor_follows_other_processes_and_never_moves_back(server: Server)
     administration.new_token(home.folder, "heart", "ada")  # as another process would
     newest = administration.new_token(home.folder, "heart", "ben")
     server.submit(server.holder(newest), 1)
-    heads = server.records.anchor.read()
-    assert heads is not None
+    key = server.records.key
+    ends = server.records.anchor.read(key)
+    assert ends is not None
     with server.records.database.reading() as connection:
-        assert heads == chain.heads_of(connection)
-    server.records.anchor.advance({"heart": chain.Head(length=1, end="", seal="")})
-    assert server.records.anchor.read() == heads
+        assert ends == chain.chains_on(connection, key).ends()
+    server.records.anchor.advance(key, {"heart": End(number=1, last="")})
+    assert server.records.anchor.read(key) == ends
 
 
 def test_a_missing_or_changed_anchor_is_refused(home: Path) -> None:
     anchor = home / "oracle.anchor"
     content = anchor.read_text()
-    anchor.write_text(re.sub(r'"length":\d+', '"length":1', content))
+    anchor.write_text(re.sub(r"\[\d+,", "[1,", content))
     for use in (administration.verify, start):
-        with pytest.raises(HomeError, match=r"restore the home folder"):
+        with pytest.raises(HomeError, match=r"restore it and the database"):
             use(home)
     anchor.unlink()
     for use in (administration.verify, start):
@@ -617,10 +613,10 @@ def test_a_database_of_another_home_is_refused_and_stays_as_it_was(home: Path, t
             (other / "oracle.key").write_text("11" * 32)
             (other / "oracle.key").chmod(0o600)
         shutil.copy(home / "oracle.sqlite", other / "oracle.sqlite")
-        before = rows(other, "SELECT * FROM oracle_chain")
-        with pytest.raises(HomeError, match="belong"):
+        before = rows(other, "SELECT * FROM oracle_entries")
+        with pytest.raises(HomeError, match=r"belong|is missing"):
             start(other)
-        assert rows(other, "SELECT * FROM oracle_chain") == before
+        assert rows(other, "SELECT * FROM oracle_entries") == before
         assert (other / "oracle.key").exists() == with_key
 
 
@@ -634,66 +630,8 @@ def test_a_postgresql_of_another_home_is_refused(tmp_path: Path, new_database: s
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "oracle.key").write_text("11" * 32)
     (tmp_path / "other" / "oracle.key").chmod(0o600)
-    with pytest.raises(HomeError, match="not sealed"):
+    with pytest.raises(HomeError, match="does not belong"):
         start(tmp_path / "other", database=new_database)
     assert chain_length(made) == length
     made.oracle.close()
     start(tmp_path / "home", database=new_database).oracle.close()
-
-
-# Homes of earlier versions
-
-
-def earlier_home(folder: Path) -> Path:
-    """Make a home as the first version left it: tokens without end and seal, and no anchor."""
-    folder.mkdir(mode=0o700)
-    home = Home(folder)
-    home.make()
-    key, at = home.key(new=True), {"by": "administrator", "at": "2026-01-01T00:00:00.000Z"}
-    database = Database.at(home.database)
-    with database.writing() as connection:
-        with Operations.context(MigrationContext.configure(connection)):
-            v0001_first_tables.upgrade()
-        connection.exec_driver_sql("CREATE TABLE oracle_version (version_num VARCHAR(32) NOT NULL)")
-        connection.exec_driver_sql("INSERT INTO oracle_version VALUES ('0001')")
-        bundle = _sha(CONTEST.bundle.to_bytes())
-        values = {"bundle": bundle, "at": at["at"], "end": chain.START, "seal": chain.end(key, "heart", 0, chain.START)}
-        connection.execute(
-            text("INSERT INTO oracle_contests VALUES ('heart', 'draft', :bundle, :at, 0, :end, :seal)"), values
-        )
-        chain.append(connection, key, "heart", {"kind": "contest", "bundle": bundle, "at": at["at"]})
-        connection.execute(text("INSERT INTO oracle_members VALUES (1, 'heart', 'ada', :at)"), values)
-        token = {"kind": "token", "id": "T", "participant": "ada", "role": "participant", "secret": _sha(OLD.encode())}
-        chain.append(connection, key, "heart", token | at)
-        insert = text("INSERT INTO oracle_tokens VALUES ('T', 1, 'participant', :secret, :at, NULL)")
-        connection.execute(insert, values | {"secret": token["secret"]})
-        connection.exec_driver_sql("INSERT INTO oracle_sessions VALUES ('forged', 'T', '9999')")
-    database.close()
-    return folder
-
-
-OLD = "cfd_" + 43 * "x"
-
-
-def _sha(content: bytes) -> str:
-    return sha256(content).hexdigest()
-
-
-def test_tokens_of_an_earlier_version_go_on_for_the_usual_time_and_sessions_end(tmp_path: Path) -> None:
-    made = start(earlier_home(tmp_path / "home"))
-    server = made.oracle.home.folder
-    assert made.holder(OLD).participant == "ada"
-    with pytest.raises(Refused, match="ended at"):
-        made.holder(OLD, now() + timedelta(days=DAYS))
-    assert not rows(server, "SELECT 1 FROM sqlite_master WHERE name = 'oracle_sessions'")
-    made.oracle.close()
-    assert administration.verify(server).contests == 1
-    start(server).oracle.close()
-
-
-def test_a_token_that_was_forged_before_the_upgrade_is_not_sealed(tmp_path: Path) -> None:
-    home = earlier_home(tmp_path / "home")
-    change(home, "UPDATE oracle_tokens SET role = 'organiser'")
-    with pytest.raises(HomeError, match="not those of its sealed record"):
-        start(home)
-    assert rows(home, "SELECT version_num FROM oracle_version") == [("0001",)], "nothing was changed"

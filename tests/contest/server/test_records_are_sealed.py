@@ -8,14 +8,12 @@ import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from confide.contest.server import administration
-from confide.contest.server.database import SCHEMA, Database
+from confide.contest.server.database import Database
 from confide.contest.server.home import Settings
-from confide.contest.server.migrations.upgrade import differences, upgrade, version_of
 from confide.contest.server.run import create_app
 from confide.errors import HomeError, ParameterError
 from tests.contest.server.running import Running, launch, served, small_contest
@@ -81,14 +79,14 @@ REMOVED = "DELETE FROM oracle_submissions WHERE id = " + FIRST  # noqa: S608
         (REMOVED,),
         ("UPDATE oracle_members SET name = 'somebody else' WHERE id = (SELECT max(id) FROM oracle_members)",),
         ("UPDATE oracle_contests SET state = 'closed'",),
-        ("DELETE FROM oracle_chain WHERE sequence = (SELECT max(sequence) FROM oracle_chain)",),
-        ("DELETE FROM oracle_chain WHERE sequence = 2",),
-        ("UPDATE oracle_chain SET entry = replace(entry, 'submission', 'other') WHERE sequence = 5",),
-        ("UPDATE oracle_chain SET sequence = 99 WHERE sequence = 3",),
+        ("DELETE FROM oracle_entries WHERE number = (SELECT max(number) FROM oracle_entries)",),
+        ("DELETE FROM oracle_entries WHERE number = 2",),
+        ("UPDATE oracle_entries SET text = replace(text, 'submission', 'other') WHERE number = 5",),
+        ("UPDATE oracle_entries SET number = 99 WHERE number = 3",),
         (
-            "DELETE FROM oracle_chain WHERE sequence = (SELECT max(sequence) FROM oracle_chain)",
-            "UPDATE oracle_contests SET chain_length = chain_length - 1, "
-            "chain_end = (SELECT seal FROM oracle_chain ORDER BY sequence DESC LIMIT 1)",
+            "DELETE FROM oracle_entries WHERE number = (SELECT max(number) FROM oracle_entries)",
+            "UPDATE oracle_heads SET number = number - 1, "
+            "last = (SELECT seal FROM oracle_entries ORDER BY number DESC LIMIT 1)",
         ),
         ("INSERT INTO oracle_finals VALUES ('heart', 'now', '{}', '{}')",),
         (changed("goodness = 99"),),
@@ -117,7 +115,7 @@ def test_changed_score_files_and_keys_show(home: Path) -> None:
     file.write_bytes(content)
     administration.verify(home)
     (home / "oracle.key").write_text("0" * 64)
-    with pytest.raises(HomeError, match="not sealed"):
+    with pytest.raises(HomeError, match="does not belong"):
         administration.verify(home)
     (home / "oracle.key").chmod(0o644)
     with pytest.raises(HomeError, match="chmod 600"):
@@ -192,40 +190,13 @@ def test_homes_that_lack_something_are_refused(home: Path, tmp_path: Path) -> No
         create_app(Settings(home=home))
 
 
-def made(database: Database) -> Database:
-    upgrade(database)
-    return database
-
-
-def check_schema(database: Database) -> None:
-    assert differences(made(database)) == []
-    upgrade(database)
-    with database.engine.connect() as connection:
-        assert version_of(connection) == "0003"
-        connection.exec_driver_sql("UPDATE oracle_version SET version_num = '9999'")
-        connection.commit()
-    with pytest.raises(HomeError, match="newer"):
-        upgrade(database)
-    database.close()
-
-
-def test_upgraded_tables_are_those_of_the_code_on_sqlite(tmp_path: Path) -> None:
-    check_schema(Database.at(tmp_path / "new.sqlite"))
-
-
-def test_upgraded_tables_are_those_of_the_code_on_postgresql(new_database: str, tmp_path: Path) -> None:
-    check_schema(Database.at(tmp_path, new_database))
-
-
-def test_a_difference_of_tables_would_be_seen(tmp_path: Path) -> None:
-    database = made(Database.at(tmp_path / "new.sqlite"))
-    with database.engine.connect() as connection:
-        connection.exec_driver_sql("ALTER TABLE oracle_keys ADD COLUMN more TEXT")
-        connection.commit()
-    found: list[Any] = differences(database)
-    assert len(found) == 1
-    assert len(SCHEMA.tables) == 8
-    database.close()
+@pytest.mark.parametrize("statement", ["DROP TABLE oracle_meta", "UPDATE oracle_meta SET value = '2'"])
+def test_tables_of_an_older_version_are_refused_with_the_next_step(home: Path, statement: str) -> None:
+    change(home, statement)
+    for use in (administration.verify, lambda place: create_app(Settings(home=place))):
+        with pytest.raises(HomeError, match="version of confide") as refused:
+            use(home)
+        assert "new --home" in str(refused.value) or "begin anew" in str(refused.value)
 
 
 def test_other_databases_are_refused(tmp_path: Path) -> None:

@@ -25,9 +25,9 @@ pytestmark = pytest.mark.long
 
 def spent(network: Network, site: str) -> Fraction:
     """What was charged to a site's ledger so far."""
-    if not network.folders[site].ledger.exists():
+    if not network.folders[site].database.exists():
         return Fraction(0)
-    with Ledger(network.folders[site].ledger) as ledger:
+    with Ledger(network.folders[site].database) as ledger:
         return ledger.account(ACCOUNT).spent.epsilon
 
 

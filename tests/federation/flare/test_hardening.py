@@ -26,6 +26,7 @@ from confide.federation.protocol import OFFER
 from confide.federation.question import PROTOCOL, Question
 from confide.federation.site_state import SiteState
 from tests.federation.flare.conftest import SITES, Network
+from tests.federation.site_books import logged
 from tests.waiting import PATIENCE, wait_until
 
 QUESTION = Question.checked(study="first", model="shipped", mode="disclosure-control", sites=SITES[:1])
@@ -192,6 +193,6 @@ def test_a_question_that_nobody_signed_is_refused(network: Network, monkeypatch:
     reply = asking._reply(OFFER, request, Workspace(str(place.kit), "east"), "job")
     assert reply["state"] == SiteState.REFUSED
     assert "another question than the one that the coordinator signed" in reply["message"]
-    logged = [json.loads(line) for line in place.log.read_text().splitlines()]
-    states = [line["state"] for line in logged if line["coordinator"] == "someone@somewhere.confide"]
+    lines = logged(place)
+    states = [line["state"] for line in lines if line["coordinator"] == "someone@somewhere.confide"]
     assert states == [SiteState.REFUSED]

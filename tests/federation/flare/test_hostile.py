@@ -103,7 +103,7 @@ def test_a_guarded_site_answers_a_dishonest_server_what_a_run_needs(siege: Siege
         if shot.inner.startswith("train.")
         for name in ("..", "../..", "startup", f"{run} --set a=b", run.upper())
     ]
-    files = [shell("east", siege.guarded.path / name) for name in ("rows.csv", "site.key", "ledger.db")]
+    files = [shell("east", siege.guarded.path / name) for name in ("rows.csv", "site.key", "site.db")]
     needed = [shot for shot in about if shot.inner in SITE_TOPICS[Party.SERVER]]
     answers = siege.server.fire(needed, seconds=PATIENCE)
     others = siege.server.fire([shot for shot in (*shots, *about, *astray, *files) if shot not in needed])

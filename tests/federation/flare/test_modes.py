@@ -16,6 +16,7 @@ from confide.federation.question import Question
 from confide.federation.site_state import SiteState
 from confide.federation.tables import SiteTable, disclosed
 from tests.federation.flare.conftest import SITES, Network
+from tests.federation.site_books import logged
 from tests.waiting import PATIENCE, wait_until
 
 
@@ -47,8 +48,8 @@ def test_goes_on_without_a_site_whose_policy_refuses(network: Network) -> None:
         labels, scores = network.pooled("disclosed", [site])
         table = disclosed(ScoreCounts.from_arrays(labels, scores), question.public_grid, 5)
         assert sent == json.loads(json.dumps(table.to_dict()))
-    logged = [json.loads(line) for line in network.folders["west"].log.read_text().splitlines()]
-    line = next(line for line in logged if line["model"] == "disclosed")
+    lines = logged(network.folders["west"])
+    line = next(line for line in lines if line["model"] == "disclosed")
     assert (line["state"], line["round"], line["study"], line["coordinator"]) == (
         "refused",
         1,

@@ -95,8 +95,8 @@ def test_files_and_processes_are_the_owners(folder: Path) -> None:
 @root_only
 def test_files_of_others_in_the_folder_are_refused_before_anything_starts(folder: Path) -> None:
     give(folder, NOBODY)
-    (folder / "ledger.db").touch()
-    with pytest.raises(FederationError, match=r"ledger.db belongs to another user; give it back with `chown -R nobody"):
+    (folder / "site.db").touch()
+    with pytest.raises(FederationError, match=r"site.db belongs to another user; give it back with `chown -R nobody"):
         owner_to_run_as(folder)
 
 

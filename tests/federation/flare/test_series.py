@@ -53,7 +53,7 @@ def command(network: Network, folder: Path, *program: str) -> subprocess.Complet
 def spent(network: Network) -> dict[str, float]:
     found = {}
     for site in SITES:
-        with Ledger(network.folders[site].ledger) as ledger:
+        with Ledger(network.folders[site].database) as ledger:
             found[site] = float(sum(one.spent.epsilon for one in ledger.accounts() if one.name == ACCOUNT))
     return found
 

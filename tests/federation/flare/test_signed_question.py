@@ -29,6 +29,7 @@ from confide.federation.protocol import ANSWER, OFFER
 from confide.federation.question import PROTOCOL, Question
 from confide.federation.site.config import SiteConfig, SiteFolder, SiteModel
 from tests.federation.joining import join
+from tests.federation.site_books import logged
 
 SITES = ("a", "b", "c")
 RUN = "5f0d3f06-3d0b-4a3f-9a32-2a3b8a4b3c11"
@@ -105,7 +106,7 @@ def test_what_nobody_signed_is_refused_and_logged(deployed: Deployed) -> None:
     reply = asked._reply(OFFER, request, deployed.workspace, RUN)
     assert reply["state"] == "refused"
     assert "not signed by one coordinator" in reply["message"]
-    last = json.loads((deployed.kit.parent / "requests.jsonl").read_text().splitlines()[-1])
+    last = logged(SiteFolder(deployed.kit.parent))[-1]
     assert (last["state"], last["coordinator"]) == ("refused", None)
 
 
@@ -269,7 +270,7 @@ class TestEnds:
         reply = executor._reply(topic, request, deployed.workspace, RUN)
         assert reply["state"] == "refused"
         assert refused in reply["message"]
-        last = json.loads((deployed.kit.parent / "requests.jsonl").read_text().splitlines()[-1])
+        last = logged(SiteFolder(deployed.kit.parent))[-1]
         assert (last["state"], last["message"]) == ("refused", reply["message"])
 
 

@@ -100,7 +100,7 @@ def test_a_request_of_a_stranger_is_refused(made: Federation, tmp_path: Path) ->
 def test_certificates_that_end_soon_are_renewed_and_everything_else_stays(made: Federation, tmp_path: Path) -> None:
     place = SiteFolder(tmp_path / "a")
     unpack_site_kit(signed_kit(made, "a", place, days=10), place)
-    for name in ("ledger.db", "register.db", "policy.toml"):
+    for name in ("site.db", "policy.toml"):
         (place.path / name).write_text(f"content of {name}")
     before = site_identity(place)
     old = federation_certificates(made)
@@ -116,7 +116,7 @@ def test_certificates_that_end_soon_are_renewed_and_everything_else_stays(made: 
     assert CertificateDates.until(after.ends).days >= 358
     assert after.fingerprint() == before.fingerprint()
     assert after.root_fingerprint() == before.root_fingerprint()
-    for name in ("ledger.db", "register.db", "policy.toml"):
+    for name in ("site.db", "policy.toml"):
         assert (place.path / name).read_text() == f"content of {name}"
     Peer.verified("a", after.certificate, before.root, at=old["a"].now)
 

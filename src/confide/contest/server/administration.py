@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -17,17 +16,16 @@ from sqlalchemy import Connection, select
 
 from confide.contest.server import chain
 from confide.contest.server.database import (
-    CHAIN,
     CONTESTS,
     FINALISTS,
     FINALS,
     KEYS,
     MEMBERS,
+    ORACLE,
     SUBMISSIONS,
     TOKENS,
     Database,
 )
-from confide.contest.server.finals import finalists_of
 from confide.contest.server.home import Home, database_from_environment
 from confide.contest.server.records import Records
 from confide.contest.server.submissions import Submission, all_submissions, chain_entry, is_sealed_key
@@ -53,11 +51,13 @@ class Verification:
 
 def check_records(connection: Connection, place: Home, key: bytes) -> Verification:
     """Check every contest of a home folder."""
+    chains = chain.chains_on(connection, key)
+    chains.heads()
     names = connection.execute(select(CONTESTS.c.name).order_by(CONTESTS.c.name)).scalars().all()
     entries = submissions = 0
     faults: list[chain.Fault] = []
     for contest in names:
-        sealed, broken = chain.checked_entries(connection, key, contest)
+        sealed, broken = chain.checked_entries(chains, contest)
         faults += broken or _readable_faults(sealed, connection, place, key, contest)
         entries += len(sealed)
         submissions += sum(entry["kind"] == "submission" for entry in sealed)
@@ -99,7 +99,8 @@ def _strays(connection: Connection, contests: set[str]) -> Iterator[chain.Fault]
     submissions = set(connection.execute(select(SUBMISSIONS.c.id).where(SUBMISSIONS.c.contest.in_(contests))).scalars())
     owners = (
         (MEMBERS.c.contest, contests),
-        (CHAIN.c.contest, contests),
+        (ORACLE.heads.c.chain, contests),
+        (ORACLE.entries.c.chain, contests),
         (FINALS.c.contest, contests),
         (SUBMISSIONS.c.contest, contests),
         (SUBMISSIONS.c.member, members),
@@ -135,11 +136,9 @@ def _same_state(sealed: Sealed, history: chain.History, connection: Connection, 
 
 
 def _is_sealed(submission: Submission, entry: dict[str, Any] | None) -> bool:
-    """Return whether a submission is as its entry says; older entries do not name the token."""
-    sealed = chain_entry(submission) | {"at": submission.received_at}
-    if entry is None or "by_token" not in entry:
-        return entry == sealed and submission.token is None
-    return entry == sealed | {"by": submission.participant, "by_token": submission.token}
+    """Return whether a submission is as its entry says."""
+    actor = {"at": submission.received_at, "by": submission.participant, "by_token": submission.token}
+    return entry == chain_entry(submission) | actor
 
 
 def _sealed_keys(connection: Connection, key: bytes, contest: str) -> bool:
@@ -179,16 +178,8 @@ def _same_final(sealed: Sealed, connection: Connection, contest: str) -> bool:
     if row is None or len(entries) != 1:
         return row is None and not entries
     (entry,) = entries
-    named = _digest(row.names) == entry["names"] if "names" in entry else _fitting_names(row.names, connection, contest)
-    return bool(_digest(row.result) == entry["result"] and named and row.published_at == entry["at"])
-
-
-def _fitting_names(text: str, connection: Connection, contest: str) -> bool:
-    """Return whether the names of a final, which older versions did not seal, are those of its finalists."""
-    pairs = {name: tuple(pair) for name, pair in json.loads(text).items()}
-    chosen = [(one.participant, one.submission) for one in finalists_of(connection, contest)]
-    fitting = all(name in (participant, f"{participant} ({one})") for name, (participant, one) in pairs.items())
-    return fitting and sorted(pairs.values()) == sorted(chosen)
+    digests = {"result": _digest(row.result), "names": _digest(row.names), "at": row.published_at}
+    return digests.items() <= entry.items()
 
 
 def _digest(text: str) -> str:
@@ -251,14 +242,15 @@ def accept_rollback(home: Path) -> Verification:
     place = Home(home)
     with place.occupied(), _opened(place, rollback=True) as records:
         with records.database.reading() as connection:
-            found, heads = check_records(connection, place, records.key), chain.heads_of(connection)
+            found = check_records(connection, place, records.key)
+            ends = chain.chains_on(connection, records.key).ends()
         _require_whole(found)
-        seen = records.anchor.read() or {}
-        records.anchor.replace(heads)
-        for contest, head in heads.items():
-            if contest in seen and seen[contest] != head:
+        seen = records.anchor.read(records.key) or {}
+        records.anchor.replace(records.key, ends)
+        for contest, end in ends.items():
+            if contest in seen and seen[contest] != end:
                 with records.administering(contest) as writer:
-                    writer.append({"kind": "rollback", "seen": seen[contest].length, "found": head.length})
+                    writer.append({"kind": "rollback", "seen": seen[contest].number, "found": end.number})
     return verify(home)
 
 

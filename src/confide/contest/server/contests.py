@@ -15,7 +15,6 @@ from typing import Any
 from sqlalchemy import Connection, case, func, insert, select, update
 
 from confide.contest.bundles import ServerBundle
-from confide.contest.server import chain
 from confide.contest.server.chain import Writer
 from confide.contest.server.clock import written
 from confide.contest.server.database import CONTESTS, FINALISTS, MEMBERS, SUBMISSIONS, TOKENS
@@ -159,9 +158,6 @@ def _record(home: Home, records: Records, contest: LoadedContest) -> None:
             "state": State.DRAFT.value,
             "bundle": contest.digest,
             "created_at": written(writer.at),
-            "chain_length": 0,
-            "chain_end": chain.START,
-            "chain_seal": chain.end(writer.key, contest.name, 0, chain.START),
         }
         writer.connection.execute(insert(CONTESTS), fresh)
         writer.append({"kind": "contest", "bundle": contest.digest})

@@ -4,7 +4,7 @@ Durability: SQLite writes ahead with `synchronous=FULL`, so that a commit return
 runs with `synchronous_commit` on; a server with `fsync` off is refused.
 
 Isolation: one writing transaction at a time. SQLite takes its only write lock first (`BEGIN IMMEDIATE`). In PostgreSQL
-a writer locks the row of its contest (`FOR UPDATE`) before it reads what it decides by; see `chain.locked`.
+a writer locks the register of the chains (`FOR UPDATE`) before it reads what it decides by; see `records.transaction`.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ from sqlalchemy import (
     UniqueConstraint,
     create_engine,
     event,
+    inspect,
+    text,
 )
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
@@ -38,7 +40,8 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from confide.errors import HomeError, StoreUnavailableError
-from confide.ledger.stores import unreached
+from confide.records.database import LOCK_SECONDS, unreached
+from confide.records.transaction import Tables
 
 SCHEMA = MetaData(
     naming_convention={
@@ -57,9 +60,6 @@ CONTESTS = Table(
     Column("state", String(20), nullable=False),
     Column("bundle", String(64), nullable=False),  # SHA-256 of server.zip
     Column("created_at", String(40), nullable=False),
-    Column("chain_length", Integer, nullable=False),
-    Column("chain_end", String(64), nullable=False),  # seal of the last entry
-    Column("chain_seal", String(64), nullable=False),  # seal of length and end
 )
 
 MEMBERS = Table(
@@ -81,7 +81,7 @@ TOKENS = Table(
     Column("digest", String(64), nullable=False, unique=True),  # SHA-256 of the token; the token itself is not kept
     Column("created_at", String(40), nullable=False),
     Column("revoked_at", String(40)),
-    Column("expires_at", String(40), nullable=False, server_default=""),  # an empty text has ended
+    Column("expires_at", String(40), nullable=False),
     Column("seal", String(64), nullable=False, server_default=""),  # of all other columns and the member
     CheckConstraint("role IN ('participant', 'organiser')", name="role"),
 )
@@ -99,7 +99,7 @@ SUBMISSIONS = Table(
     Column("goodness", Double, nullable=False),
     Column("standard_error", Double, nullable=False),
     Column("detail", Text, nullable=False),  # JSON: intervals
-    Column("token", String(26)),  # with which it was sent; none if it is older than this column
+    Column("token", String(26)),  # with which it was sent
     UniqueConstraint("member", "digest"),
     Index(None, "member", "day"),
     Index(None, "contest", "member", "goodness"),
@@ -111,7 +111,7 @@ KEYS = Table(
     Column("member", Integer, ForeignKey("oracle_members.id"), primary_key=True),
     Column("key", String(200), primary_key=True),  # the header Idempotency-Key
     Column("submission", String(26), ForeignKey("oracle_submissions.id"), nullable=False),
-    Column("seal", String(64), nullable=False, server_default=""),  # of all other columns
+    Column("seal", String(64), nullable=False),  # of all other columns
 )
 
 FINALISTS = Table(
@@ -130,17 +130,10 @@ FINALS = Table(
     Column("names", Text, nullable=False),  # JSON: participant and submission of each entry
 )
 
-CHAIN = Table(
-    "oracle_chain",
-    SCHEMA,
-    Column("contest", String(40), ForeignKey("oracle_contests.name"), primary_key=True),
-    Column("sequence", Integer, primary_key=True, autoincrement=False),
-    Column("entry", Text, nullable=False),  # canonical JSON
-    Column("seal", String(64), nullable=False),
-)
+ORACLE = Tables("oracle", SCHEMA)
+"""Tables of the sealed chains: one chain for each contest, under its name."""
 
-
-LOCK_SECONDS = 30
+_MAKING = 0x6F7261636C65  # "oracle": the lock of those who make tables
 _POOL = 8
 _OVERFLOW = 56
 
@@ -189,6 +182,25 @@ class Database:
             connection.exec_driver_sql("BEGIN IMMEDIATE")
             yield connection
             connection.commit()  # whoever leaves by an exception is rolled back when the connection closes
+
+    def has_tables(self, connection: Connection) -> bool:
+        """Return whether the tables are there; refuse those of an older version."""
+        there = {name for name in inspect(connection).get_table_names() if name.startswith("oracle_")}
+        if there and not set(ORACLE.names) <= there:
+            raise HomeError(
+                "the database was written by an older version of confide. Finish its contests with that version, or "
+                "start with a new --home and an empty database"
+            )
+        return bool(there)
+
+    def make_tables(self, key: bytes) -> None:
+        """Make the tables, unless another process just did."""
+        with self.writing() as connection:
+            if not self.is_sqlite:
+                connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _MAKING})
+            if not self.has_tables(connection):
+                SCHEMA.create_all(connection, checkfirst=False)
+                ORACLE.first_rows(connection, key)
 
     def probe(self) -> None:
         """Commit a change that changes nothing, through to the disk; raise an error if that is impossible."""

@@ -17,7 +17,6 @@ from confide.contest.board import Board
 from confide.contest.bundles import Finalist, Finalists, choose, scores_digest
 from confide.contest.final_result import FinalEntry, FinalResult
 from confide.contest.forms import metric_range
-from confide.contest.server import chain
 from confide.contest.server.boards import best_submissions
 from confide.contest.server.chain import Writer
 from confide.contest.server.clock import written
@@ -28,6 +27,7 @@ from confide.contest.server.problems import Kind, Refused
 from confide.contest.server.tokens import Caller
 from confide.contest.terms import ContestTerms
 from confide.errors import ConfideError
+from confide.records.chain import canonical_json
 
 _PIECE = 1 << 16
 
@@ -198,7 +198,7 @@ def publish(writer: Writer, contest: LoadedContest, result: FinalResult, finalis
     """Record a result, and show it to everybody."""
     require_closed(writer.connection, contest)
     names = {name: (one.participant, one.submission) for name, one in finalists.by_name().items()}
-    row = {"result": chain.canonical(result.to_dict()), "names": json.dumps(names)}
+    row = {"result": canonical_json(result.to_dict(), "a result"), "names": json.dumps(names)}
     shown = {"contest": contest.name, "published_at": written(writer.at)}
     writer.connection.execute(insert(FINALS), row | shown)
     writer.append({"kind": "final", **{name: sha256(text.encode()).hexdigest() for name, text in row.items()}})
@@ -229,7 +229,7 @@ def is_published(connection: Connection, contest: str, plain: dict[str, Any]) ->
     if row is None:
         return False
     try:
-        return bool(row.result == chain.canonical(FinalResult.from_dict(plain).to_dict()))
+        return bool(row.result == canonical_json(FinalResult.from_dict(plain).to_dict(), "a result"))
     except ConfideError:
         return False
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import fcntl
 import os
-import secrets
 import shutil
-import stat
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,7 +16,8 @@ from numpy.typing import NDArray
 
 from confide.counts import FloatArray
 from confide.errors import HomeError, ParameterError, StoreUnavailableError
-from confide.files import create_file, flush
+from confide.files import flush
+from confide.records.key_file import KeyFile
 
 DATABASE = "CONFIDE_ORACLE_DATABASE"
 """Environment variable with the URL of a PostgreSQL database; without it the home folder holds a SQLite file."""
@@ -97,9 +96,6 @@ class Settings:
                 raise ParameterError(f"`{parameter}` must be at least 1")
 
 
-_KEY_BYTES = 32
-
-
 @dataclass(frozen=True, slots=True)
 class Home:
     """Paths inside the home folder of a server."""
@@ -168,26 +164,10 @@ class Home:
                 f"{self.folder} is not the home of a server; name the folder that was given to `confide serve --home`"
             )
 
-    def key(self, *, new: bool = False) -> bytes:
-        """Return the key of the audit chain. If `new`, nothing is sealed yet, and a missing key is made."""
-        if not self.key_file.exists():
-            if not new:
-                raise HomeError(
-                    f"the key {self.key_file} is missing, so that the records cannot be checked. Give the --home that "
-                    "belongs to the database, or put the home folder back from a backup"
-                )
-            text = secrets.token_hex(_KEY_BYTES) + "\n"
-            with suppress(FileExistsError):  # another process made it meanwhile
-                create_file(self.key_file, lambda unfinished: unfinished.write_text(text, encoding="ascii"))
-        if stat.S_IMODE(self.key_file.stat().st_mode) & 0o077:
-            raise HomeError(f"others may read the key of the server. Change that first: chmod 600 '{self.key_file}'")
-        try:
-            key = bytes.fromhex(self.key_file.read_text(encoding="ascii").strip())
-        except ValueError:
-            key = b""
-        if len(key) < _KEY_BYTES:
-            raise HomeError(f"the key {self.key_file} is damaged; put it back from a backup")
-        return key
+    @property
+    def key(self) -> KeyFile:
+        """Return the key that seals the records."""
+        return KeyFile(path=self.key_file, what="the server's key", error=HomeError)
 
     def clear_temporary(self) -> None:
         """Remove uploads that an earlier process left."""

@@ -1,31 +1,30 @@
 """Records of a server: the one way to write to its database.
 
 A writing transaction belongs to whoever acts. Rights are checked when a request begins, and once more here, after the
-lock of the contest is held: a token that was revoked, or has ended, while a body arrived changes nothing.
+lock of the records is held: a token that was revoked, or has ended, while a body arrived changes nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
-from confide.contest.server import chain
-from confide.contest.server.chain import Anchor, Head, Histories, Writer
+from confide.contest.server.chain import OWNER, Histories, Writer, chains_on, is_known, older
 from confide.contest.server.clock import now
-from confide.contest.server.database import Database
-from confide.contest.server.home import Home
-from confide.contest.server.migrations.upgrade import newest_version, upgrade, version_of
-from confide.contest.server.tokens import Caller, Sessions, adopt_tokens, require_valid
+from confide.contest.server.database import CONTESTS, ORACLE, Database
+from confide.contest.server.home import Home, disk
+from confide.contest.server.tokens import Caller, Sessions, require_valid
 from confide.errors import HomeError
+from confide.records.anchor import Anchor
+from confide.records.chain import End
+from confide.records.transaction import Chains
 
 ADMINISTRATOR = "administrator"
 """Name, in the record, of who acts on the server's machine. No token is needed there: the home holds the key."""
-
-_BEFORE_ANCHORS = "0001"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,19 +39,24 @@ class Records:
 
     @classmethod
     def start(cls, home: Home, database: Database) -> Records:
-        """Return the records of a home folder, with tables of the newest version; nothing is written before checks.
+        """Return the records of a home folder; make them in a new one.
 
         Refuse a database that another key has sealed, and one that lacks what the home folder has seen.
         """
         database.check()
         with database.reading() as connection:
-            version = version_of(connection)
-            heads = {} if version is None else chain.heads_of(connection)
-            records = cls._checked(home, database, connection, version, heads)
-        records.anchor.advance(heads)
-        upgrade(database, lambda connection, current: _adopt(connection, records.key, current))
+            made = database.has_tables(connection)
+        if not made:
+            anchor = _anchor(home)
+            key = home.key.require() if anchor.exists() else home.key.ensure()
+            lacking = next(iter(anchor.read(key) or {}), None)
+            if lacking is not None:
+                raise older(lacking)
+            anchor.advance(key, {})
+            database.make_tables(key)
+        records = cls.of(home, database)
         with database.reading() as connection:
-            records.anchor.advance(chain.heads_of(connection))
+            records.anchor.advance(records.key, chains_on(connection, records.key).ends())
         return records
 
     @classmethod
@@ -61,44 +65,25 @@ class Records:
 
         With `rollback` the database may lack what the home folder has seen.
         """
+        anchor = _anchor(home)
+        text = anchor.text()
         with database.reading() as connection:
-            version = version_of(connection)
-            if version is None and home.anchor_file.exists():
-                _require_all(connection, {}, Anchor(home.anchor_file, home.key()).read() or {})
-            if version is None:
+            if not database.has_tables(connection):
+                lacking = next(iter({} if text is None else anchor.parse(text, home.key.require())), None)
+                if lacking is not None:
+                    raise older(lacking)
                 raise HomeError("the database has no tables; start the server once with `confide serve`")
-            if version != newest_version():
-                raise HomeError(
-                    "the tables are those of another version of confide; start the server once with `confide serve`. "
-                    "If it refuses, restore the database and the home folder from one backup"
-                )
-            return cls._checked(home, database, connection, version, chain.heads_of(connection), rollback=rollback)
-
-    @classmethod
-    def _checked(
-        cls,
-        home: Home,
-        database: Database,
-        connection: Connection,
-        version: str | None,
-        heads: dict[str, Head],
-        *,
-        rollback: bool = False,
-    ) -> Records:
-        key = home.key(new=version is None and not home.anchor_file.exists())
-        for contest, head in heads.items():
-            chain.require_sealed(key, contest, head)
-        anchor = Anchor(home.anchor_file, key)
-        seen = anchor.read()
-        if seen is None and version not in (None, _BEFORE_ANCHORS):
-            raise HomeError(f"{home.anchor_file} is missing; put it back from a backup of the home folder")
-        if not rollback:
-            _require_all(connection, heads, seen or {})
-        return cls(database=database, key=key, anchor=anchor, histories=Histories(database, key, anchor))
+            chains = Chains.on(connection, home.key, OWNER, ORACLE)
+            if text is None:
+                raise HomeError(f"{home.anchor_file} is missing; put it back from a backup of the home folder")
+            seen = anchor.parse(text, chains.key)
+            if not rollback:
+                _require_whole(chains, seen)
+        return cls(database=database, key=chains.key, anchor=anchor, histories=Histories(database, chains.key, anchor))
 
     @contextmanager
     def writing(self, caller: Caller) -> Iterator[Writer]:
-        """Run a block in one transaction of a caller, whose token is checked once more. Locks the contest's row."""
+        """Run a block in one transaction of a caller, whose token is checked once more. Locks all records."""
         with self._writing(caller.contest, by=caller.participant, token=caller.token) as writer:
             self.require_valid(writer.connection, caller, writer.at)
             yield writer
@@ -111,7 +96,7 @@ class Records:
     def check(self) -> None:
         """Refuse a database and a home folder that cannot be read, or do not agree."""
         with self.database.reading() as connection:
-            for contest in chain.heads_of(connection):
+            for contest in chains_on(connection, self.key).all_heads():
                 self.histories.of(connection, contest)
 
     @contextmanager
@@ -123,32 +108,34 @@ class Records:
     @contextmanager
     def _writing(self, contest: str, *, by: str, token: str | None) -> Iterator[Writer]:
         with self.database.writing() as connection:
-            known = chain.locked(connection, contest) is not None
-            history = None
-            if known:
-                chain.require_sealed(self.key, contest, chain.head_of(connection, contest))
-                history = self.histories.of(connection, contest, newest=True)
+            chains = chains_on(connection, self.key)
+            chains.lock()
+            known, head = is_known(connection, contest), chains.heads().get(contest)
+            seen = self.anchor.seen(self.key).get(contest)
+            if known != (head is not None) or (seen is not None and not chains.holds(contest, head, seen)):
+                raise older(contest)
             yield Writer(
-                connection=connection,
-                key=self.key,
+                chains=chains,
                 contest=contest,
                 known=known,
-                history=history,
+                history=self.histories.of(connection, contest, newest=True) if known else None,
                 by=by,
                 token=token,
                 at=now(),
             )
-            after = chain.head_of(connection, contest)
-        self.anchor.advance({contest: after})
+            after = chains.ends().get(contest)
+        if after is not None:
+            self.anchor.advance(self.key, {contest: after})
 
 
-def _require_all(connection: Connection, heads: dict[str, Head], seen: dict[str, Head]) -> None:
-    for contest, head in seen.items():
-        chain.require_seen(connection, contest, heads.get(contest), head)
+def _anchor(home: Home) -> Anchor:
+    return Anchor(home.anchor_file, error=HomeError, disk=disk)
 
 
-def _adopt(connection: Connection, key: bytes, current: str) -> None:
-    """Seal what an older version left unsealed."""
-    if current == _BEFORE_ANCHORS:
-        for contest in chain.heads_of(connection):
-            adopt_tokens(connection, key, contest, now())
+def _require_whole(chains: Chains, seen: Mapping[str, End]) -> None:
+    """Refuse a database whose contests and chains are not the same, or that lacks what the anchor has seen."""
+    lacking = chains.lacks(seen)
+    contests = set(chains.connection.execute(select(CONTESTS.c.name)).scalars())
+    strange = sorted(contests ^ set(chains.heads()), key=str)
+    if lacking is not None or strange:
+        raise older(lacking or str(strange[0]))

@@ -23,7 +23,7 @@ from fastapi.openapi.utils import get_openapi
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from confide.contest.server import problems
-from confide.contest.server.api import contests, health, organiser, submissions
+from confide.contest.server.api import contests, organiser, submissions
 from confide.contest.server.home import Home, Settings
 from confide.contest.server.middleware import Guard
 from confide.contest.server.oracle import Oracle
@@ -76,7 +76,7 @@ def create_app(settings: Settings) -> FastAPI:
     )
     app.state.oracle = oracle
     problems.install(app)
-    for router in (contests.router, submissions.router, organiser.router, health.router):
+    for router in (contests.router, submissions.router, organiser.router, contests.watching):
         app.include_router(router)
     include_pages(app)
     app.add_middleware(Guard, oracle=oracle)

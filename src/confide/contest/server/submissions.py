@@ -19,7 +19,6 @@ from typing import Any, Literal
 from sqlalchemy import Connection, Row, case, func, insert, select
 
 from confide.contest.bundles import scores_digest
-from confide.contest.server import chain
 from confide.contest.server.boards import Scored, Scorer
 from confide.contest.server.chain import History, Writer
 from confide.contest.server.clock import new_id, next_day, now, written
@@ -32,7 +31,7 @@ from confide.contest.server.tokens import Caller, require_valid
 from confide.contest.terms import ContestTerms, Mode
 from confide.counts import FloatArray
 from confide.errors import HomeError, SubmissionError
-from confide.ledger.entries import same_seal, seal
+from confide.records.chain import canonical_json, same_seal, seal
 from confide.sources.score_process import ReadingStoppedError, ScoreReader
 
 
@@ -284,7 +283,7 @@ def chain_entry(submission: Submission) -> dict[str, Any]:
         "value": submission.value,
         "goodness": submission.goodness,
         "standard_error": submission.standard_error,
-        "detail": sha256(chain.canonical(submission.detail).encode()).hexdigest(),
+        "detail": sha256(canonical_json(submission.detail, "a detail").encode()).hexdigest(),
     }
 
 

@@ -23,13 +23,12 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, insert, select, update
 from starlette.responses import Response
 
-from confide.contest.server import chain
 from confide.contest.server.chain import Histories, History, SealedToken, Writer
 from confide.contest.server.clock import new_id, written
 from confide.contest.server.database import MEMBERS, TOKENS
 from confide.contest.server.problems import Kind, Refused
-from confide.errors import HomeError, ParameterError
-from confide.ledger.entries import same_seal, seal
+from confide.errors import ParameterError
+from confide.records.chain import same_seal, seal
 
 LONGEST_NAME = 80
 
@@ -270,32 +269,6 @@ def revoke(writer: Writer, identity: str) -> bool:
         _seal_row(connection, writer.key, identity)
         writer.append({"kind": "revocation", "token": identity})
     return True
-
-
-def adopt_tokens(connection: Connection, key: bytes, contest: str, at: datetime) -> None:
-    """Give an end and a seal to the tokens of an older version; refuse tokens that the chain does not know.
-
-    They end after the usual time, counted from now, so that nobody is locked out by an upgrade.
-    """
-    entries, faults = chain.checked_entries(connection, key, contest)
-    end = end_of(None, at)
-    connection.execute(
-        update(TOKENS)
-        .where(TOKENS.c.member.in_(select(MEMBERS.c.id).where(MEMBERS.c.contest == contest)))
-        .values(expires_at=end)
-    )
-    entry = {"kind": "token-ends", "until": end, "by": "administrator", "by_token": None, "at": written(at)}
-    chain.append(connection, key, contest, entry)
-    for row in token_rows(connection, contest):
-        _seal_row(connection, key, row.id)
-    history = History()
-    for one in (*entries, entry):
-        history.apply(one)
-    if faults or not fits_chain(connection, key, contest, history):
-        raise HomeError(
-            f"the tokens of the contest {contest!r} are not those of its sealed record. Restore the database and the "
-            "home folder from one backup"
-        )
 
 
 def fits_chain(connection: Connection, key: bytes, contest: str, history: History) -> bool:

@@ -41,9 +41,9 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from confide.errors import FederationError, ParameterError
-from confide.federation.site_files import plain_fingerprint, read_secret
-from confide.files import create_file
+from confide.errors import FederationError, OwnFilesError, ParameterError
+from confide.federation.site_files import plain_fingerprint
+from confide.records.key_file import SecretFile
 
 
 def readable_fingerprint(plain: str) -> str:
@@ -75,28 +75,21 @@ class SiteKey:
 
         The file appears whole or not at all, and the first of several processes wins.
         """
-        try:
-            if not path.exists():
-                create_file(path, lambda unfinished: unfinished.write_bytes(cls.fresh()._pem()))
-        except FileExistsError:
-            pass
-        except OSError as error:
-            raise FederationError(
-                f"the site's own key {path} cannot be made ({error.strerror}); make its folder writable"
-            ) from None
+        _key_file(path).create(lambda: cls.fresh()._pem())
         return cls.load(path)
 
     @classmethod
     def load(cls, path: Path) -> SiteKey:
         """Read the key from its file in PEM, which nobody but its owner may read."""
-        if not path.exists():
-            raise FederationError(f"the site's own key is missing at {path}; put it back from a backup, or {_ANEW}")
+        content = _key_file(path).read()
+        if content is None:
+            raise OwnFilesError(f"the site's own key is missing at {path}; put it back from a backup, or {_ANEW}")
         try:
-            key = load_pem_private_key(read_secret(path, "site's own key"), password=None)
+            key = load_pem_private_key(content, password=None)
         except (ValueError, TypeError, UnsupportedAlgorithm):
             key = None
         if not isinstance(key, Ed25519PrivateKey):
-            raise FederationError(
+            raise OwnFilesError(
                 f"{path} holds no Ed25519 key without a password; put it back from a backup, or {_ANEW}"
             )
         return cls(key)
@@ -112,6 +105,10 @@ class SiteKey:
 
     def _pem(self) -> bytes:
         return self._private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+
+
+def _key_file(path: Path) -> SecretFile:
+    return SecretFile(path=path, what="the site's own key", error=OwnFilesError)
 
 
 def fingerprint(public: bytes) -> str:

@@ -29,7 +29,6 @@ import binascii
 import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives import hashes
@@ -40,8 +39,6 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from confide.errors import FederationError, ParameterError
 from confide.federation.crypto.agreement import Agreement, Offer, checked_site, decoded, texts, written
 from confide.federation.crypto.identity import Identity, check_signed
-from confide.federation.site_files import read_secret
-from confide.files import create_file
 
 PRIME = 2**521 - 1
 SHARE_BYTES = 66
@@ -244,24 +241,6 @@ class Seal:
             raise ParameterError(f"the secret must have at least {_KEY} random bytes; draw a new one")
         return cls(HKDF(algorithm=hashes.SHA256(), length=_KEY, salt=None, info=_SEAL_PURPOSE).derive(secret))
 
-    @classmethod
-    def kept(cls, path: Path) -> Seal:
-        """Read the secret from a file that only its owner may read; make the file with a fresh secret if there is none.
-
-        The file appears whole or not at all, and the first of several processes wins.
-        """
-        try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if not path.exists():
-                create_file(path, lambda unfinished: unfinished.write_text(secrets.token_hex(_KEY) + "\n"))
-        except FileExistsError:
-            pass
-        except OSError as error:
-            raise FederationError(
-                f"the secret {path} cannot be made ({error.strerror}); make its folder writable"
-            ) from None
-        return cls.of(_secret(path))
-
     def seal(self, plain: bytes, context: bytes) -> str:
         """Encrypt under a fresh nonce; only the same context opens it."""
         nonce = secrets.token_bytes(_SEAL_NONCE_BYTES)
@@ -278,13 +257,3 @@ class Seal:
                 "a stored answer cannot be opened: it is damaged, or the site's secret is not the one it was sealed "
                 "with. Put the secret back from a backup; with a new one the question must be paid for again"
             ) from None
-
-
-def _secret(path: Path) -> bytes:
-    try:
-        secret = bytes.fromhex(read_secret(path, "secret").decode("ascii").strip())
-    except ValueError:
-        secret = b""
-    if len(secret) < _KEY:
-        raise FederationError(f"the secret {path} must hold {2 * _KEY} hexadecimal digits; put it back from a backup")
-    return secret

@@ -11,6 +11,7 @@ import json
 import shutil
 import tempfile
 import threading
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from nvflare.apis.signal import Signal
 from nvflare.apis.workspace import Workspace
 from nvflare.lighter.utils import verify_folder_signature_and_get_signers
 
-from confide.errors import FederationError, RefusedError
+from confide.errors import FederationError, RecordsError, RefusedError
 from confide.federation.flare.channel import TEXT
 from confide.federation.flare.confinement import require_confinement
 from confide.federation.flare.job import COORDINATOR_ROLE, FILES, SignedQuestion, job_files, read_question
@@ -32,7 +33,7 @@ from confide.federation.flare.kits import site_identity, take_revocations
 from confide.federation.protocol import ANSWER, OFFER
 from confide.federation.question import PROTOCOL
 from confide.federation.site.config import SiteFolder
-from confide.federation.site.logs import log_request, round_of
+from confide.federation.site.records import REQUESTS, SiteRecords, round_of
 from confide.federation.site.site import Site
 from confide.federation.site_state import SiteState
 
@@ -174,4 +175,6 @@ def _no(name: str, state: SiteState, message: str) -> dict[str, Any]:
 
 
 def _log(folder: SiteFolder, coordinator: str | None, number: int | None, state: SiteState, message: str) -> None:
-    log_request(folder, {"coordinator": coordinator, "round": number, "state": state, "message": message})
+    entry = {"coordinator": coordinator, "round": number, "state": state, "message": message}
+    with suppress(RecordsError):  # `confide site verify` tells what is wrong with the records
+        SiteRecords(folder).append(REQUESTS, entry)

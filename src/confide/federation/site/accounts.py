@@ -334,7 +334,7 @@ def _plain(epsilon: Fraction) -> dict[str, float]:
 def read_budget(folder: SiteFolder) -> SiteBudget | None:
     """Read a site's ledger; None if it has no account yet."""
     policy = Policy.load(folder.policy)
-    with Ledger(folder.ledger) as ledger:
+    with Ledger(folder.database) as ledger:
         account = find_account(ledger, policy)
         if account is None:
             return None

@@ -1,4 +1,9 @@
-"""What a site does in each mode: its checks in round 1, and what it sends in both rounds."""
+"""What a site does in each mode: its checks in round 1, and what it sends in both rounds.
+
+The first checks come before any rows are read, and before a person is asked. They follow from the question, the policy,
+the settings, the register and the ledger. So a refusal, and the time that it takes, tell nothing about the rows. The
+same rules, and those that need the rows, are checked again when the question is answered.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from confide.counts import ScoreCounts
-from confide.errors import FederationError, RefusedError
+from confide.errors import FederationError, RefusedError, UnpayableError, UsageError
 from confide.federation.modes.exact import DisclosureControl, ExactMode, SecureSum
 from confide.federation.modes.mode import Mode
 from confide.federation.modes.noisy_scores import NoisyScoresMode, site_noisy_scores, site_sums
@@ -17,11 +22,12 @@ from confide.federation.modes.private import Private
 from confide.federation.policy import Policy
 from confide.federation.policy_rules import least_class
 from confide.federation.question import Question
-from confide.federation.site.config import SiteFolder
-from confide.federation.site.fixed_terms import drawn_before
+from confide.federation.site.config import SiteConfig, SiteFolder
 from confide.federation.site.private_answer import charged_answer, check_affordable, check_payable, own_keys
-from confide.federation.site.register import Register
-from confide.federation.site.rows import SiteRows
+from confide.federation.site.records import SiteRecords
+from confide.federation.site.register import Register, drawn_before
+from confide.federation.site.scored_rows import SiteRows
+from confide.federation.site_state import RefusalReason
 from confide.federation.tables import WIDE_BITS, SiteTable, disclosed, grouped_counts
 from confide.ledger.charging import padded
 
@@ -33,12 +39,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteData:
-    """Everything that an answer may use at a site: its folder, its policy, and the counted rows of the model.
+    """Everything that an answer may use at a site: its records, its policy, and the counted rows of the model.
 
     `source` names the file and the column, or the model file, that the scores come from.
     """
 
-    folder: SiteFolder
+    records: SiteRecords
     policy: Policy
     rows: SiteRows
     source: str
@@ -63,7 +69,7 @@ class SiteAnswers(ABC):
     mode: ClassVar[type[Mode]]
 
     @abstractmethod
-    def check_before_rows(self, question: Question, folder: SiteFolder, source: str) -> None:
+    def check_before_rows(self, question: Question, records: SiteRecords, policy: Policy, source: str) -> None:
         """Refuse in round 1, before rows are read, what the site's register and ledger rule out whatever the rows are.
 
         `source` names the file and the column, or the model file, that the scores come from.
@@ -87,13 +93,13 @@ class ExactAnswers(SiteAnswers):
 
     mode: ClassVar[type[ExactMode]]
 
-    def check_before_rows(self, question: Question, folder: SiteFolder, source: str) -> None:
+    def check_before_rows(self, question: Question, records: SiteRecords, policy: Policy, source: str) -> None:
         """Refuse a question with other terms than the one that was answered."""
-        Register(folder.path).check_terms(question, source=source)
+        Register(records).check_terms(question, source=source)
 
     def check_site(self, question: Question, site: SiteData) -> None:
         """Refuse a question that does not fit an earlier one, or a class with fewer rows than the policy demands."""
-        Register(site.folder.path).check(question, site.rows, source=site.source)
+        Register(site.records).check(question, site.rows, source=site.source)
         counts = site.rows.counts
         # The policy's numbers alone: a coordinator must not choose the number that rows are compared with.
         if min(counts.total_positives, counts.total_negatives) < least_class(site.policy, self.mode.cell_rule):
@@ -105,7 +111,7 @@ class ExactAnswers(SiteAnswers):
     def answer(self, question: Question, site: SiteData, second: SecondRound) -> dict[str, Any]:
         """Make the answer, then write to the register what it fixes, and only then return it."""
         sent = self.exact_answer(question, site.rows.counts, second)
-        register = Register(site.folder.path)
+        register = Register(site.records)
         if self.mode.masked:
             register.list_sites(second.signed, question.sites)
         register.fix(question, site.rows, source=site.source)
@@ -163,22 +169,22 @@ class PrivateAnswers(SiteAnswers):
 
     mode = Private
 
-    def check_before_rows(self, question: Question, folder: SiteFolder, source: str) -> None:
+    def check_before_rows(self, question: Question, records: SiteRecords, policy: Policy, source: str) -> None:
         """Refuse a question that the site's ledger cannot pay for, whatever its rows are."""
-        check_affordable(folder, question)
+        check_affordable(records, policy, question)
 
     def check_site(self, question: Question, site: SiteData) -> None:
         """Refuse a question that the site's ledger cannot pay for, or whose data changed."""
-        check_payable(site.folder, question, site.rows)
+        check_payable(site.records, site.policy, question, site.rows)
 
     def answer(self, question: Question, site: SiteData, second: SecondRound) -> dict[str, Any]:
         """Fix the list of sites, charge the ledger, and return the masked share and the site's own noisy counts."""
         if second.masks is None:
             raise FederationError("a masked answer needs the keys of all sites; ask with `confide validate`")
-        Register(site.folder.path).list_sites(second.signed, question.sites)
+        Register(site.records).list_sites(second.signed, question.sites)
         with padded():
             keys = "" if question.threshold else own_keys(second.offers)  # otherwise in the register, with the list
-            paid = charged_answer(site.folder, question, site.rows, keys=keys)
+            paid = charged_answer(site.records, site.policy, question, site.rows, keys=keys)
         return {
             "masked": second.masks.mask(paid.integers).to_dict(),
             "own": None if paid.own is None else {"noisy_integers": list(paid.own["parts"]["noisy_integers"])},
@@ -191,16 +197,16 @@ class NoisyScoresAnswers(ExactAnswers):
 
     mode = NoisyScoresMode
 
-    def check_before_rows(self, question: Question, folder: SiteFolder, source: str) -> None:
+    def check_before_rows(self, question: Question, records: SiteRecords, policy: Policy, source: str) -> None:
         """Refuse also a question that was answered before."""
-        super().check_before_rows(question, folder, source)
-        if Register(folder.path).answered_exactly(question.model, source=source):
+        super().check_before_rows(question, records, policy, source)
+        if Register(records).answered_exactly(question.model, source=source):
             raise drawn_before(question)
 
     def first_reply(self, question: Question, site: SiteData) -> dict[str, Any]:
         """Return the noisy scores, once: drawn again, their noise could be averaged away."""
         noisy = site_noisy_scores(site.rows.counts, question)
-        Register(site.folder.path).fix(question, site.rows, source=site.source, first=True)
+        Register(site.records).fix(question, site.rows, source=site.source, first=True)
         return {"noisy": noisy}
 
     def exact_answer(self, question: Question, counts: ScoreCounts, second: SecondRound) -> dict[str, Any]:
@@ -220,3 +226,39 @@ SITE_ANSWERS: Mapping[str, SiteAnswers] = MappingProxyType(
 def site_answers(question: Question) -> SiteAnswers:
     """Return what a site does in the mode of a question."""
     return SITE_ANSWERS[question.mode]
+
+
+def check_rules(
+    question: Question, *, records: SiteRecords, config: SiteConfig, policy: Policy, coordinator: str | None
+) -> None:
+    """Refuse a question that the site would refuse whatever its rows are; nothing is read of them."""
+    policy.check(question, coordinator=coordinator)
+    source = config.source(question.model)
+    config.check_grid(question)
+    site_answers(question).check_before_rows(as_answered(question, records), records, policy, source)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuledOut:
+    """Why a site would refuse a question as its rules are now; `reason` is set if its budget is too small."""
+
+    message: str
+    reason: RefusalReason | None = None
+
+
+def ruled_out(question: Question, *, folder: SiteFolder, coordinator: str | None) -> RuledOut | None:
+    """Return why a site would refuse a question as its files are now, whatever its rows are; None if it would not."""
+    config, policy = SiteConfig.load(folder.path), Policy.load(folder.policy)
+    try:
+        check_rules(question, records=SiteRecords(folder), config=config, policy=policy, coordinator=coordinator)
+    except UnpayableError as refusal:
+        return RuledOut(message=str(refusal), reason=RefusalReason.BUDGET)
+    except (RefusedError, UsageError) as refusal:
+        return RuledOut(message=str(refusal))
+    return None
+
+
+def as_answered(question: Question, records: SiteRecords) -> Question:
+    """Return a question with the sites with which it was answered before, if it was."""
+    earlier = Register(records).listed(question)
+    return question if earlier is None else question.of(earlier)

@@ -1,4 +1,4 @@
-"""Questions that wait for a person's yes, and what people decided: a sealed log in the site's folder.
+"""Questions that wait for a person's yes, and what people decided: a sealed chain of the site's records.
 
 With `approval = "manual"` in its policy, a site holds every question that its rules allow (`rules`) and nobody has
 approved. It does so before it reads any data, and replies that a person decides. So neither the reply nor its time
@@ -18,7 +18,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from enum import StrEnum
 from hashlib import sha256
 from itertools import pairwise, takewhile
@@ -26,8 +25,7 @@ from typing import Any
 
 from confide.errors import ConfideError, FederationError, RefusedError, UsageError
 from confide.federation.question import Question
-from confide.federation.site.config import SiteFolder
-from confide.federation.site.logs import LogCheck, SealedLog
+from confide.federation.site.records import APPROVALS, SiteRecords
 
 MOST_WAITING = 1_000
 """Most questions that wait at a time, so that nobody fills the disk with questions."""
@@ -96,7 +94,7 @@ class HeldQuestion:
 class Approvals:
     """Held questions of a site."""
 
-    folder: SiteFolder
+    records: SiteRecords
 
     def require(self, question: Question, coordinator: str | None) -> None:
         """Hold a question that nobody approved: raise HeldError, or RefusedError if a person refused it."""
@@ -146,9 +144,9 @@ class Approvals:
         return found[0]
 
     def all(self) -> tuple[HeldQuestion, ...]:
-        """Return all held questions, the oldest first; refuse a log that was changed."""
+        """Return all held questions, the oldest first; refuse records that were changed."""
         found: dict[str, HeldQuestion] = {}
-        for entry in self._log.read():
+        for entry in self.records.read(APPROVALS):
             _add(found, entry)
         numbers = _numbers(found)
         return tuple(replace(one, number=numbers[one.id]) for one in found.values())
@@ -157,16 +155,8 @@ class Approvals:
         """Return the questions that nobody decided on."""
         return tuple(one for one in self.all() if one.decision is Decision.WAITING)
 
-    def check(self) -> LogCheck:
-        """Check the log's seals."""
-        return self._log.check()
-
-    @property
-    def _log(self) -> SealedLog:
-        return SealedLog(self.folder.approvals, strict=True)
-
     def _append(self, entry: Mapping[str, Any]) -> None:
-        self._log.append({"at": datetime.now(UTC).isoformat(timespec="seconds"), **entry})
+        self.records.append(APPROVALS, entry)
 
 
 def question_id(question: Question, coordinator: str | None) -> str:

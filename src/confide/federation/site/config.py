@@ -60,14 +60,9 @@ class SiteFolder:
         return self.path / "policy.toml"
 
     @property
-    def ledger(self) -> Path:
-        """Ledger of the privacy budget."""
-        return self.path / "ledger.db"
-
-    @property
-    def secret(self) -> Path:
-        """Secret with which stored answers are encrypted."""
-        return self.path / "site.secret"
+    def database(self) -> Path:
+        """Database of all records: ledger, register, log of requests and approvals."""
+        return self.path / "site.db"
 
     @property
     def key(self) -> Path:
@@ -87,16 +82,6 @@ class SiteFolder:
     def request(self, name: str) -> Path:
         """Return the file of the site's request for a certificate."""
         return self.path / f"{name}.request"
-
-    @property
-    def log(self) -> Path:
-        """Log of all requests and their results."""
-        return self.path / "requests.jsonl"
-
-    @property
-    def approvals(self) -> Path:
-        """Log of questions that a person must approve, and of decisions."""
-        return self.path / "approvals.jsonl"
 
     @property
     def kit(self) -> Path:

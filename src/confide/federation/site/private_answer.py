@@ -39,9 +39,10 @@ from confide.federation.site.accounts import (
     require_study,
     unpayable,
 )
+from confide.federation.site.records import SiteRecords
 from confide.federation.site.register import Register
-from confide.federation.site.rows import SiteRows
-from confide.ledger.entries import Kind, canonical_json
+from confide.federation.site.scored_rows import SiteRows
+from confide.ledger.entries import Kind
 from confide.ledger.ledger import Ledger
 from confide.ledger.question import PublicQuestion
 from confide.ledger.requests import Request
@@ -50,6 +51,7 @@ from confide.privacy.mechanisms.private_counts import cells_on
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.prepared import Prepared
 from confide.privacy.queries import SYSTEM_NOISE, Noise
+from confide.records.chain import canonical_json
 from confide.releases.curves import prepare_curves
 from confide.releases.release import PreparedRelease
 from confide.releases.terms import checked_counts
@@ -57,7 +59,6 @@ from confide.releases.terms import checked_counts
 if TYPE_CHECKING:
     from confide.federation.crypto.agreement import Offer
     from confide.federation.crypto.shares import Seal
-    from confide.federation.site.config import SiteFolder
     from confide.ledger.entries import Entry
     from confide.ledger.receipts import Quote
 
@@ -212,46 +213,43 @@ def charge(
     )
 
 
-def check_affordable(folder: SiteFolder, question: Question) -> None:
+def check_affordable(records: SiteRecords, policy: Policy, question: Question) -> None:
     """Refuse a private question that the site cannot pay for whatever its rows are; they are not read.
 
     Parts that were charged for before may be stored, and count as nothing here.
     """
-    with Ledger(folder.ledger) as ledger:
-        policy = Policy.load(folder.policy)
-        account = account_by_policy(ledger, policy).name
-        nobody = SiteRows(counts=ScoreCounts.empty(), identity=b"")
-        about = _public_question(ledger, question, nobody)
-        every = _prepared(nobody.counts, question, _seal(folder))
-        new = never_charged(every, about, ledger.history(account))
-        if new:
-            _require_limits(ledger, account, policy, question, _quoted(ledger, account, question, new, about))
+    ledger = records.ledger
+    account = account_by_policy(ledger, policy).name
+    nobody = SiteRows(counts=ScoreCounts.empty(), identity=b"")
+    about = _public_question(ledger, question, nobody)
+    every = _prepared(nobody.counts, question, _seal(ledger))
+    new = never_charged(every, about, ledger.history(account))
+    if new:
+        _require_limits(ledger, account, policy, question, _quoted(ledger, account, question, new, about))
 
 
-def check_payable(folder: SiteFolder, question: Question, rows: SiteRows) -> None:
+def check_payable(records: SiteRecords, policy: Policy, question: Question, rows: SiteRows) -> None:
     """Refuse a private question that the site could not answer or pay for; nothing is charged."""
-    with Ledger(folder.ledger) as ledger:
-        policy = Policy.load(folder.policy)
-        account = account_by_policy(ledger, policy).name
-        asked = _check_stored(folder, ledger, account, question, rows, _seal(folder))
-        _require_limits(ledger, account, policy, question, asked)
+    account = account_by_policy(records.ledger, policy).name
+    asked = _check_stored(records, account, question, rows, _seal(records.ledger))
+    _require_limits(records.ledger, account, policy, question, asked)
 
 
-def charged_answer(folder: SiteFolder, question: Question, rows: SiteRows, *, keys: str = "") -> Paid:
+def charged_answer(records: SiteRecords, policy: Policy, question: Question, rows: SiteRows, *, keys: str = "") -> Paid:
     """Answer a private question: charge it, enter it in the register, and return what is sent.
 
     A question in the register was answered and stored before. If the ledger has no answer to it, it is not the ledger
     that was charged: drawing new noise while other sites send stored shares would protect the site's rows by its own
     shares alone.
     """
-    seal = _seal(folder)
-    with one_charge_at_a_time(folder), Ledger(folder.ledger) as ledger:
-        policy = Policy.load(folder.policy)
+    ledger = records.ledger
+    with one_charge_at_a_time(records.folder):
         account = account_by_policy(ledger, policy).name
-        asked = _check_stored(folder, ledger, account, question, rows, seal)
+        seal = _seal(ledger)
+        asked = _check_stored(records, account, question, rows, seal)
         _require_limits(ledger, account, policy, question, asked)
         paid = charge(ledger, account, question, rows, seal, keys=keys)
-    Register(folder.path).fix(question, rows)
+    Register(records).fix(question, rows)
     return paid
 
 
@@ -277,10 +275,8 @@ def own_keys(offers: Iterable[Offer]) -> str:
     return sha256(json.dumps(listed).encode()).hexdigest()
 
 
-def _check_stored(
-    folder: SiteFolder, ledger: Ledger, account: str, question: Question, rows: SiteRows, seal: Seal
-) -> Quote:
-    register = Register(folder.path)
+def _check_stored(records: SiteRecords, account: str, question: Question, rows: SiteRows, seal: Seal) -> Quote:
+    ledger, register = records.ledger, Register(records)
     register.check(question, rows)
     asked = quote(ledger, account, question, rows, seal)
     if register.holds(question) and not _share_is_stored(ledger, account, question, rows, seal):
@@ -330,7 +326,7 @@ def _require_private(question: Question) -> None:
         raise ParameterError(f"mode {question.mode} is not charged to a ledger; ask in mode private")
 
 
-def _seal(folder: SiteFolder) -> Seal:
+def _seal(ledger: Ledger) -> Seal:
     from confide.federation.crypto.shares import Seal  # brings cryptography with it
 
-    return Seal.kept(folder.secret)
+    return Seal.of(ledger.derive_key("stored answers of a site"))

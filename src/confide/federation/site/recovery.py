@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
@@ -24,7 +23,7 @@ from confide.federation.crypto.secure_sum import Masks
 from confide.federation.crypto.shares import SealingKey, verified_keys
 from confide.federation.protocol import Message
 from confide.federation.question import Question
-from confide.federation.site.register import SettledLists, check_members
+from confide.federation.site.register import Register, check_members
 
 _ORDER = "this site was not asked for this step of the run; ask again from the beginning"
 
@@ -34,7 +33,7 @@ class SiteRecovery:
     """Secrets and state of one session; `signed` is the question as the coordinator signed it."""
 
     signed: Question
-    folder: Path
+    register: Register
     source: str
     identity: Identity
     keys: KeyPair = field(repr=False)
@@ -53,7 +52,7 @@ class SiteRecovery:
 
     def settled(self) -> Mapping[str, str] | None:
         """Return the list of sites that the register has for this sum."""
-        return SettledLists(self.folder).sites(self.signed, source=self.source)
+        return self.register.settled(self.signed, source=self.source)
 
     def settled_with(self, listed: tuple[str, ...] | None) -> tuple[str, ...] | None:
         """Return with which sites alone this site answers, from those that the register lists for the question.
@@ -106,7 +105,7 @@ class SiteRecovery:
         """Store the own keys of all who take part, before the answer is sent."""
         if self.taking_part is None:
             raise FederationError(_ORDER)
-        SettledLists(self.folder).meet(self.signed, _own_keys(self.taking_part), source=self.source)
+        self.register.meet(self.signed, _own_keys(self.taking_part), source=self.source)
 
     def vote(self, request: Message) -> dict[str, Any]:
         """Vote for the list of sites that are left, after it is in the register."""
@@ -147,14 +146,14 @@ class SiteRecovery:
 
     def _settle(self, left: tuple[str, ...], agreement: Agreement) -> None:
         members = {site: key for site, key in _own_keys(agreement).items() if site in left}
-        SettledLists(self.folder).settle(self.signed, members, source=self.source)
+        self.register.settle(self.signed, members, source=self.source)
 
     def _check_settled(self, agreement: Agreement) -> None:
         """Refuse, before anything is charged, a list that cannot become the settled one, or a site set up anew."""
         settled, members = self.settled(), _own_keys(agreement)
         if settled is not None:
             check_members(self.signed, settled, members)
-        SettledLists(self.folder).check_met(self.signed, members, source=self.source)
+        self.register.check_met(self.signed, members, source=self.source)
 
     def _check_enough(self, sites: int) -> None:
         if sites < self.signed.left:

@@ -32,243 +32,335 @@ It never answers the question with others. If sites may drop out, the list of th
 it is known (`settled`).
 
 Data are identified by a keyed hash of their files as they are stored, never by counts: a refusal that depended on
-counts would tell of single rows. Without the key, which lies beside the register in a file that only its owner may
-read, nobody can test guesses against the hash. The register is one SQLite file. Entries are on the disk before anything
-is sent; of two processes that enter different questions at once, one wins.
+counts would tell of single rows. Without the key of the site's records nobody can test guesses against the hash. The
+register is a sealed chain of the site's records. Entries are on the disk before anything is sent; of two processes that
+enter different questions at once, one wins.
+
+The terms of a question that a site fixes when it answers are public: they follow from the question alone.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import secrets
-import sqlite3
-import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, field
+from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from confide.counts import ScoreCounts
 from confide.errors import FederationError, RefusedError
+from confide.federation.modes.exact import forget_words
 from confide.federation.modes.registry import mode_of
 from confide.federation.question import Question
-from confide.federation.site.fixed_terms import (
-    EntryKind,
-    another_question,
-    drawn_before,
-    entry,
-    kind_of,
-    other_sites,
-)
-from confide.federation.site.rows import SiteRows
-from confide.files import create_file
-from confide.ledger.entries import same_seal, seal
-
-FILE, KEY_FILE = "register.db", "register.key"
-
-SETTLED_TABLE = """
-CREATE TABLE IF NOT EXISTS settled (
-    kind TEXT NOT NULL, name TEXT NOT NULL, source TEXT NOT NULL, sites TEXT NOT NULL, at TEXT NOT NULL,
-    PRIMARY KEY (kind, name, source)
-)
-"""
-"""Table of settled lists; registers of earlier versions do not have it."""
-
-MET_TABLE = """
-CREATE TABLE IF NOT EXISTS met (
-    kind TEXT NOT NULL, name TEXT NOT NULL, source TEXT NOT NULL, site TEXT NOT NULL, key TEXT NOT NULL,
-    PRIMARY KEY (kind, name, source, site)
-)
-"""
-"""Table of the own keys of the sites with which a sum was answered that survives dropouts."""
-
-LOGS_TABLE = """
-CREATE TABLE IF NOT EXISTS logs (
-    name TEXT NOT NULL PRIMARY KEY, entries INTEGER NOT NULL, last TEXT NOT NULL, seal TEXT NOT NULL
-)
-"""
-"""Table of anchors: how many entries each log of the site has, see `logs`."""
-
-_LOCK_SECONDS = 30
-_KEY_BYTES = 32
-_TABLES = (
-    """
-CREATE TABLE fixed (
-    kind TEXT NOT NULL, name TEXT NOT NULL, source TEXT NOT NULL, model TEXT NOT NULL, terms TEXT NOT NULL,
-    data TEXT NOT NULL, counts TEXT NOT NULL, at TEXT NOT NULL, PRIMARY KEY (kind, name, source)
-)
-""",
-    """
-CREATE TABLE listed (
-    question TEXT NOT NULL PRIMARY KEY, kind TEXT NOT NULL, model TEXT NOT NULL, sites TEXT NOT NULL, at TEXT NOT NULL
-)
-""",
-)
+from confide.federation.site.config import SiteFolder
+from confide.federation.site.records import REGISTER, SiteRecords, append, read
+from confide.federation.site.scored_rows import SiteRows
+from confide.records.chain import canonical_json, same_seal, seal
 
 
-class RegisterStore:
-    """Register's file and key in a site's folder; the file is created with the first entry."""
+class EntryKind(StrEnum):
+    """Kind of an entry in a site's register."""
 
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / FILE
-        self.key_path = folder / KEY_FILE
-
-    def exists(self) -> bool:
-        """Return whether there is a register; refuse a key without one, as the register's entries would be lost."""
-        if self.path.exists():
-            return True
-        if self.key_path.exists():
-            raise FederationError(
-                f"the register {self.path} is not there, but its key is. Put it back from a backup; if this site has "
-                f"answered nothing yet, remove '{self.key_path}'"
-            )
-        return False
-
-    def create(self) -> None:
-        """Create the register before its key, which comes with the first entry: no entry is ever without a key."""
-        try:
-            create_file(self.path, self._build)
-        except FileExistsError:
-            pass
-        except OSError as error:
-            raise FederationError(
-                f"the register {self.path} cannot be made ({error.strerror}); make the site's folder writable"
-            ) from None
-
-    def _build(self, unfinished: Path) -> None:
-        connection = _connected(unfinished)
-        try:
-            for table in _TABLES:
-                connection.execute(table)
-        finally:
-            connection.close()
-
-    def key(self, connection: sqlite3.Connection) -> bytes:
-        """Return the key; make a fresh one for a register that has neither key nor entries."""
-        if not self.key_path.exists() and not used(connection):
-            try:
-                create_file(
-                    self.key_path, lambda unfinished: unfinished.write_text(secrets.token_hex(_KEY_BYTES) + "\n")
-                )
-            except FileExistsError:
-                pass
-            except OSError as error:
-                raise FederationError(
-                    f"the register's key {self.key_path} cannot be made ({error.strerror}); make its folder writable"
-                ) from None
-        return self.read_key()
-
-    @contextmanager
-    def transaction(self, *, writing: bool) -> Iterator[sqlite3.Connection]:
-        """Store all of a block or nothing; only one process writes at a time."""
-        try:
-            connection = _connected(self.path)
-            try:
-                connection.execute("BEGIN IMMEDIATE" if writing else "BEGIN")
-                yield connection
-                connection.execute("COMMIT")
-            finally:
-                connection.close()  # rolls back what was not committed
-        except sqlite3.Error as error:
-            raise FederationError(
-                f"the register {self.path} cannot be used ({error.sqlite_errorname}); check that it is intact, "
-                "writable and not held by another program for long. Nothing is answered"
-            ) from None
-
-    def read_key(self) -> bytes:
-        """Return the key; refuse one that others than its owner may read."""
-        return _read_key(self.key_path)
+    EXACT = "exact"
+    PRIVATE = "private"
 
 
-def _connected(path: Path) -> sqlite3.Connection:
-    # `mode=rw`, for SQLite would otherwise make a new, empty file where a register was.
-    connection = sqlite3.connect(
-        f"file:{quote(str(path))}?mode=rw", uri=True, timeout=_LOCK_SECONDS, isolation_level=None
+_WHY: Mapping[str, str] = {
+    "mode": "exact answers in two modes can be subtracted from each other",
+    "sites": "the difference of two sums over different sites is some sites' own counts",
+    "grid": "the difference of tables on two grids gives small cells away",
+    "bins": "the difference of tables with different bins gives small cells away",
+    "minimum_cell": "groups of two sizes together give smaller ones away",
+    "left": "sums after other sites dropped out can be subtracted from each other",
+}
+
+
+def kind_of(question: Question) -> EntryKind:
+    """Return the kind of entry that a question has in a register."""
+    return EntryKind.PRIVATE if mode_of(question).private else EntryKind.EXACT
+
+
+def entry(question: Question) -> tuple[EntryKind, str, str]:
+    """Return the kind of a question's entry, the name that it is found by, and its terms."""
+    kind, terms = kind_of(question), canonical_json(mode_of(question).fixed_terms(question), "terms")
+    return kind, question.model if kind is EntryKind.EXACT else sha256(terms.encode()).hexdigest(), terms
+
+
+def another_question(model: str, fixed: Mapping[str, Any], asked: Mapping[str, Any]) -> RefusedError:
+    """Return the refusal of an exact question that differs from the one that was answered."""
+    differing = next(name for name in (*_WHY, *asked, *fixed) if fixed.get(name) != asked.get(name))
+    said = {"sites": "other sites", "bins": "other bins", "minimum_cell": "another minimum cell"}
+    said |= {"left": "another number of sites that may drop out (`fewest`, `colluders`)"}
+    why = _WHY.get(differing, "answers to different questions can be subtracted from each other")
+    return RefusedError(
+        f"this site has answered another question about model {model!r} without noise, with "
+        f"{said.get(differing, f'another {differing}')}; {why}. Ask the same question again, ask in mode private, or "
+        f"{forget_words(model)}"
     )
-    connection.execute("PRAGMA synchronous=EXTRA")  # as FULL, and the journal's removal is on the disk too
-    return connection
 
 
-def used(connection: sqlite3.Connection) -> bool:
-    """Return whether the register has any entry."""
-    found = connection.execute("SELECT 1 FROM fixed UNION ALL SELECT 1 FROM listed LIMIT 1")
-    return found.fetchone() is not None
+def drawn_before(question: Question) -> RefusedError:
+    """Return the refusal to send noisy scores a second time."""
+    return RefusedError(
+        f"this site has sent noisy scores of model {question.model!r} once; drawn again, their noise could be averaged "
+        f"away. Ask in mode private, or {forget_words(question.model)}"
+    )
 
 
-def _read_key(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
-            text = file.read(1_000).decode("ascii", "replace").strip()
-    except OSError as error:
-        raise FederationError(
-            f"the register's key {path} cannot be read ({error.strerror}); put it back from a backup"
-        ) from None
-    if mode & 0o077:
-        raise FederationError(f"others may read the register's key; take that away first: chmod 600 '{path}'")
-    try:
-        key = bytes.fromhex(text)
-    except ValueError:
-        key = b""
-    if len(key) < _KEY_BYTES:
-        raise FederationError(f"the register's key {path} must hold {2 * _KEY_BYTES} hexadecimal digits; put it back")
-    return key
+def other_sites(signed: Question, before: tuple[str, ...]) -> RefusedError:
+    """Return the refusal of a signed question that was answered with other sites."""
+    return RefusedError(
+        f"this site has answered this question with the sites {', '.join(map(repr, before))}, and answers it with no "
+        "others: whoever lists several could subtract the sums. Ask the same `sites` again, or "
+        f"{mode_of(signed).ask_anew(signed)}"
+    )
 
 
-class SettledLists:
-    """Settled lists in a site's folder."""
+class RegisterKind(StrEnum):
+    """Kind of an entry of the register's chain."""
 
-    def __init__(self, folder: str | Path) -> None:
-        self.store = RegisterStore(Path(folder))
+    FIXED = "fixed"  # the terms of a question, and the data that it was answered with
+    LISTED = "listed"  # the sites with which a signed question is answered
+    SETTLED = "settled"  # the sites over which a sum may be read
+    MET = "met"  # the own keys of the sites with which a sum was answered
+    FORGOTTEN = "forgotten"  # the names of a model that may be asked about anew
 
-    def sites(self, question: Question, *, source: str = "") -> Mapping[str, str] | None:
+
+@dataclass(slots=True, kw_only=True)
+class _Held:
+    """Entries of the register that count, as plain data; the oldest first."""
+
+    fixed: list[dict[str, Any]] = field(default_factory=list)
+    listed: list[dict[str, Any]] = field(default_factory=list)
+    settled: list[dict[str, Any]] = field(default_factory=list)
+    met: list[dict[str, Any]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, entries: Iterable[dict[str, Any]]) -> _Held:
+        held = cls()
+        for entry in entries:
+            try:
+                held._add(RegisterKind(entry["is"]), entry)
+            except ValueError:
+                raise FederationError(
+                    "the site's register holds an unknown entry; install the newest confide"
+                ) from None
+        return held
+
+    def _add(self, kind: RegisterKind, entry: dict[str, Any]) -> None:
+        if kind is RegisterKind.FORGOTTEN:
+            names = entry["names"]
+            for key, several in (("model", (self.fixed, self.listed)), ("name", (self.settled, self.met))):
+                for rows in several:
+                    rows[:] = [row for row in rows if row["kind"] != EntryKind.EXACT or row[key] not in names]
+        else:
+            rows = {
+                RegisterKind.FIXED: self.fixed,
+                RegisterKind.LISTED: self.listed,
+                RegisterKind.SETTLED: self.settled,
+                RegisterKind.MET: self.met,
+            }[kind]
+            rows.append(entry)
+
+    def fixed_for(self, question: Question, source: str) -> list[dict[str, Any]]:
+        """Return what is fixed for a question's model, or for its model's source."""
+        return _found(self.fixed, question, source)
+
+    def exact_names(self, model: str, source: str) -> set[str]:
+        """Return the names under which a model, or its source, has an entry without noise."""
+        return {row["name"] for row in self.fixed if row["kind"] == EntryKind.EXACT and _is(row, model, source)}
+
+    def list_of(self, signed: Question) -> tuple[str, ...] | None:
+        """Return the sites with which a signed question was answered, or None if it was not."""
+        digest = signed.lasting_digest()
+        return next((tuple(row["sites"]) for row in self.listed if row["question"] == digest), None)
+
+    def settled_list(self, question: Question, source: str) -> dict[str, str] | None:
         """Return the sites over which a sum may be read, with their own keys; None if nothing is settled yet."""
-        if not self.store.exists():
-            return None
-        with self.store.transaction(writing=False) as connection:
-            return _found(connection, question, source) if has_table(connection, "settled") else None
+        return next((dict(row["sites"]) for row in _found(self.settled, question, _own(question, source))), None)
+
+    def met_keys(self, question: Question, source: str) -> dict[str, str]:
+        """Return the own keys of the sites with which a sum was answered."""
+        rows = _found(self.met, question, _own(question, source))
+        return {site: key for row in reversed(rows) for site, key in row["sites"].items()}
+
+
+def _found(rows: Iterable[dict[str, Any]], question: Question, source: str) -> list[dict[str, Any]]:
+    kind, name, _ = entry(question)
+    return [row for row in rows if row["kind"] == kind and _is(row, name, source)]
+
+
+def _is(row: Mapping[str, Any], name: str, source: str) -> bool:
+    return bool(row["name"] == name or (source and row["source"] == source))
+
+
+def _own(question: Question, source: str) -> str:
+    """Return the source of a question's model, which counts only without noise."""
+    return source if kind_of(question) is EntryKind.EXACT else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fixed:
+    """Entry of the register: the model of an answered question, the fixed terms, and the time."""
+
+    model: str
+    private: bool
+    terms: Mapping[str, Any]
+    at: str
+
+
+class Register:
+    """Register in a site's folder."""
+
+    def __init__(self, records: SiteRecords | str | Path) -> None:
+        self.records = records if isinstance(records, SiteRecords) else SiteRecords(SiteFolder(Path(records)))
+
+    def check(self, question: Question, rows: SiteRows, *, source: str = "") -> None:
+        """Refuse a question that must not be answered after earlier ones; nothing is written.
+
+        `source` says from which file and column the model's scores come (`SiteConfig.source`).
+        """
+        with self._reading() as (held, key):
+            _check(held, question, None if key is None else _sealed(key, rows), source)
+
+    def check_terms(self, question: Question, *, source: str = "") -> None:
+        """Refuse a question without noise whose terms differ from those that were answered, whatever the rows are."""
+        with self._reading() as (held, _):
+            _check_terms(question, held.fixed_for(question, source))
+
+    def holds(self, question: Question) -> bool:
+        """Return whether exactly this question was answered."""
+        kind, name, terms = entry(question)
+        with self._reading() as (held, _):
+            return any((row["kind"], row["name"], row["terms"]) == (kind, name, terms) for row in held.fixed)
+
+    def fix(self, question: Question, rows: SiteRows, *, source: str = "", first: bool = False) -> None:
+        """Refuse a question or enter it, before it is answered; the entry is on the disk when this returns.
+
+        With `first`, refuse also a question that was answered before.
+        """
+        with self.records.writing() as records:
+            held = _Held.of(read(records, REGISTER))
+            data = _sealed(records.key, rows)
+            _check(held, question, data, source)
+            terms = entry(question)[2]
+            if first and held.exact_names(question.model, source):
+                raise drawn_before(question)
+            place = _sum(question, source)
+            if not any(place.items() <= row.items() for row in held.fixed):
+                counts = _digest(records.key, rows.counts)
+                more = {"model": question.model, "terms": terms, "data": data, "counts": counts}
+                append(records, REGISTER, {"is": RegisterKind.FIXED, **place, **more})
+
+    def list_sites(self, signed: Question, sites: tuple[str, ...]) -> None:
+        """Refuse to answer a signed question with other sites than before, or enter these.
+
+        The entry is on the disk when this returns. Of two lists at once, one is entered and the other refused.
+        """
+        with self.records.writing() as records:
+            before = _Held.of(read(records, REGISTER)).list_of(signed)
+            if before is not None and before != tuple(sorted(sites)):
+                raise other_sites(signed, before)
+            if before is None:
+                listed = {"question": signed.lasting_digest(), "kind": kind_of(signed), "model": signed.model}
+                append(records, REGISTER, {"is": RegisterKind.LISTED, **listed, "sites": sorted(sites)})
+
+    def listed(self, signed: Question) -> tuple[str, ...] | None:
+        """Return the sites with which a signed question was answered, or None if it was not."""
+        with self._reading() as (held, _):
+            return held.list_of(signed)
+
+    def settled(self, question: Question, *, source: str = "") -> Mapping[str, str] | None:
+        """Return the sites over which a sum may be read, with their own keys; None if nothing is settled yet."""
+        with self._reading() as (held, _):
+            return held.settled_list(question, source)
 
     def settle(self, question: Question, members: Mapping[str, str], *, source: str = "") -> None:
         """Refuse another list than was settled, or store this one; it is on the disk when this returns."""
-        if not self.store.exists():
-            self.store.create()
-        with self.store.transaction(writing=True) as connection:
-            self.store.key(connection)
-            connection.execute(SETTLED_TABLE)
-            before = _found(connection, question, source)
+        with self.records.writing() as records:
+            held, place = _Held.of(read(records, REGISTER)), _sum(question, source)
+            before = held.settled_list(question, source)
             if before is not None:
                 check_members(question, before, members)
-            kind, name, _ = entry(question)
-            connection.execute(
-                "INSERT OR IGNORE INTO settled (kind, name, source, sites, at) VALUES (?, ?, ?, ?, ?)",
-                (kind, name, source if kind is EntryKind.EXACT else "", json.dumps(dict(members)), _now()),
-            )
+            if not any(place.items() <= row.items() for row in held.settled):
+                append(records, REGISTER, {"is": RegisterKind.SETTLED, **place, "sites": dict(members)})
 
     def check_met(self, question: Question, members: Mapping[str, str], *, source: str = "") -> None:
         """Refuse a site that was set up anew since this sum was answered with it; nothing is written."""
-        if self.store.exists():
-            with self.store.transaction(writing=False) as connection:
-                if has_table(connection, "met"):
-                    check_met(question, _met(connection, question, source), members)
+        with self._reading() as (held, _):
+            check_met(question, held.met_keys(question, source), members)
 
     def meet(self, question: Question, members: Mapping[str, str], *, source: str = "") -> None:
         """Refuse a site that was set up anew, or store the own keys of all with whom a sum is answered."""
-        if not self.store.exists():
-            self.store.create()
-        with self.store.transaction(writing=True) as connection:
-            self.store.key(connection)
-            connection.execute(MET_TABLE)
-            check_met(question, _met(connection, question, source), members)
-            kind, name, _ = entry(question)
-            connection.executemany(
-                "INSERT OR IGNORE INTO met (kind, name, source, site, key) VALUES (?, ?, ?, ?, ?)",
-                [(kind, name, source if kind is EntryKind.EXACT else "", *member) for member in members.items()],
+        with self.records.writing() as records:
+            held, place = _Held.of(read(records, REGISTER)), _sum(question, source)
+            check_met(question, held.met_keys(question, source), members)
+            known = {site for row in held.met if place.items() <= row.items() for site in row["sites"]}
+            new = {site: key for site, key in members.items() if site not in known}
+            if new:
+                append(records, REGISTER, {"is": RegisterKind.MET, **place, "sites": new})
+
+    def answered_exactly(self, model: str, *, source: str = "") -> bool:
+        """Return whether a question without noise was answered about a model, or its source under another name."""
+        with self._reading() as (held, _):
+            return bool(held.exact_names(model, source))
+
+    def names_of(self, counts: ScoreCounts) -> tuple[str, ...]:
+        """Return the models under whose names exactly these counts were asked about without noise.
+
+        For the site's administrator, at set-up: a reply to a coordinator must not depend on it.
+        """
+        with self._reading() as (held, key):
+            if key is None:
+                return ()
+            data = _digest(key, counts)
+            exact = [row for row in held.fixed if row["kind"] == EntryKind.EXACT]
+        return tuple(sorted({row["model"] for row in exact if same_seal(row["counts"], data)}))
+
+    def forget(self, model: str, *, source: str = "") -> bool:
+        """Forget a model's exact entries, under all names of its source; return whether there were any.
+
+        For the site's administrator, who knows that the earlier answers and the new ones together give nothing away,
+        or never reached anybody. Private answers are not forgotten: ask a new edition of the question instead.
+        """
+        if not self.records.exists():
+            return False
+        with self.records.writing() as records:
+            held = _Held.of(read(records, REGISTER))
+            names = {model, *held.exact_names(model, source)}
+            exact = [row for row in (*held.fixed, *held.listed) if row["kind"] == EntryKind.EXACT]
+            there = any(row["model"] in names for row in exact)
+            sums = any(row["kind"] == EntryKind.EXACT and row["name"] in names for row in (*held.settled, *held.met))
+            if there or sums:
+                append(records, REGISTER, {"is": RegisterKind.FORGOTTEN, "names": sorted(names)})
+            return there
+
+    def fixed(self) -> tuple[Fixed, ...]:
+        """Return all entries, the oldest first, once for each name."""
+        with self._reading() as (held, _):
+            first: dict[tuple[str, str], dict[str, Any]] = {}
+            for row in held.fixed:
+                first.setdefault((row["kind"], row["name"]), row)
+        return tuple(
+            Fixed(
+                model=row["model"],
+                private=row["kind"] == EntryKind.PRIVATE,
+                terms=json.loads(row["terms"]),
+                at=row["at"],
             )
+            for row in sorted(first.values(), key=lambda row: (row["at"], row["model"]))
+        )
+
+    @contextmanager
+    def _reading(self) -> Iterator[tuple[_Held, bytes | None]]:
+        """Yield what the register holds, and the key of the records; nothing, and no key, if there are none."""
+        if not self.records.exists():
+            yield _Held(), None
+            return
+        yield _Held.of(self.records.read(REGISTER)), self.records.store.key_file.require()
 
 
 def check_members(question: Question, settled: Mapping[str, str], members: Mapping[str, str]) -> None:
@@ -288,233 +380,34 @@ def check_met(question: Question, met: Mapping[str, str], members: Mapping[str, 
         )
 
 
-def has_table(connection: sqlite3.Connection, name: str) -> bool:
-    """Return whether the register, which may be of an earlier version, has a table."""
-    found = connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (name,))
-    return found.fetchone() is not None
-
-
-def forget_settled(connection: sqlite3.Connection, model: str) -> None:
-    """Delete the lists and the keys of a model's sums without noise."""
-    for table in ("settled", "met"):
-        if has_table(connection, table):
-            connection.execute(f"DELETE FROM {table} WHERE kind = 'exact' AND name = ?", (model,))  # noqa: S608
-
-
-def _found(connection: sqlite3.Connection, question: Question, source: str) -> dict[str, str] | None:
+def _sum(question: Question, source: str) -> dict[str, str]:
+    """Return what a sum is known by: its terms, and without noise also the source of the model's scores."""
     kind, name, _ = entry(question)
-    row = connection.execute(
-        "SELECT sites FROM settled WHERE kind = ? AND (name = ? OR (source = ? AND source != '')) ORDER BY at LIMIT 1",
-        (kind, name, source if kind is EntryKind.EXACT else ""),
-    ).fetchone()
-    return None if row is None else dict(json.loads(row[0]))
+    return {"kind": kind, "name": name, "source": _own(question, source)}
 
 
-def _met(connection: sqlite3.Connection, question: Question, source: str) -> dict[str, str]:
-    kind, name, _ = entry(question)
-    rows = connection.execute(
-        "SELECT site, key FROM met WHERE kind = ? AND (name = ? OR (source = ? AND source != ''))",
-        (kind, name, source if kind is EntryKind.EXACT else ""),
-    )
-    return dict(rows.fetchall())
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-_FORGET = (
-    "DELETE FROM fixed WHERE kind = 'exact' AND model = ?",
-    "DELETE FROM listed WHERE kind = 'exact' AND model = ?",
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fixed:
-    """Entry of the register: the model of an answered question, the fixed terms, and the time."""
-
-    model: str
-    private: bool
-    terms: Mapping[str, Any]
-    at: str
-
-
-class Register:
-    """Register in a site's folder; it is created with its first entry."""
-
-    def __init__(self, folder: str | Path) -> None:
-        self.store = RegisterStore(Path(folder))
-
-    def check(self, question: Question, rows: SiteRows, *, source: str = "") -> None:
-        """Refuse a question that must not be answered after earlier ones; nothing is written.
-
-        `source` says from which file and column the model's scores come (`SiteConfig.source`).
-        """
-        if self.store.exists():
-            with self.store.transaction(writing=False) as connection:
-                if used(connection):
-                    _check(connection, question, _sealed(self.store.read_key(), rows), source)
-
-    def check_terms(self, question: Question, *, source: str = "") -> None:
-        """Refuse a question without noise whose terms differ from those that were answered, whatever the rows are."""
-        if self.store.exists():
-            with self.store.transaction(writing=False) as connection:
-                _check_terms(question, _fixed(connection, question, source))
-
-    def holds(self, question: Question) -> bool:
-        """Return whether exactly this question was answered."""
-        if not self.store.exists():
-            return False
-        kind, name, terms = entry(question)
-        with self.store.transaction(writing=False) as connection:
-            found = connection.execute(
-                "SELECT 1 FROM fixed WHERE kind = ? AND name = ? AND terms = ?", (kind, name, terms)
-            )
-            return found.fetchone() is not None
-
-    def fix(self, question: Question, rows: SiteRows, *, source: str = "", first: bool = False) -> None:
-        """Refuse a question or enter it, before it is answered; the entry is on the disk when this returns.
-
-        With `first`, refuse also a question that was answered before.
-        """
-        if not self.store.exists():
-            self.store.create()
-        with self.store.transaction(writing=True) as connection:
-            key = self.store.key(connection)
-            data = _sealed(key, rows)
-            _check(connection, question, data, source)
-            kind, name, terms = entry(question)
-            if first and _exact_names(connection, question.model, source):
-                raise drawn_before(question)
-            connection.execute(
-                "INSERT OR IGNORE INTO fixed (kind, name, source, model, terms, data, counts, at) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    *(kind, name, source if kind is EntryKind.EXACT else "", question.model, terms),
-                    *(data, _digest(key, rows.counts), _now()),
-                ),
-            )
-
-    def list_sites(self, signed: Question, sites: tuple[str, ...]) -> None:
-        """Refuse to answer a signed question with other sites than before, or enter these.
-
-        The entry is on the disk when this returns. Of two lists at once, one is entered and the other refused.
-        """
-        if not self.store.exists():
-            self.store.create()
-        with self.store.transaction(writing=True) as connection:
-            self.store.key(connection)
-            before = _listed(connection, signed)
-            if before is not None and before != tuple(sorted(sites)):
-                raise other_sites(signed, before)
-            connection.execute(
-                "INSERT OR IGNORE INTO listed (question, kind, model, sites, at) VALUES (?, ?, ?, ?, ?)",
-                (signed.lasting_digest(), kind_of(signed), signed.model, json.dumps(sorted(sites)), _now()),
-            )
-
-    def listed(self, signed: Question) -> tuple[str, ...] | None:
-        """Return the sites with which a signed question was answered, or None if it was not."""
-        if not self.store.exists():
-            return None
-        with self.store.transaction(writing=False) as connection:
-            return _listed(connection, signed)
-
-    def answered_exactly(self, model: str, *, source: str = "") -> bool:
-        """Return whether a question without noise was answered about a model, or its source under another name."""
-        if not self.store.exists():
-            return False
-        with self.store.transaction(writing=False) as connection:
-            return bool(_exact_names(connection, model, source))
-
-    def names_of(self, counts: ScoreCounts) -> tuple[str, ...]:
-        """Return the models under whose names exactly these counts were asked about without noise.
-
-        For the site's administrator, at set-up: a reply to a coordinator must not depend on it.
-        """
-        if not self.store.exists():
-            return ()
-        with self.store.transaction(writing=False) as connection:
-            if not used(connection):
-                return ()
-            data = _digest(self.store.read_key(), counts)
-            rows = connection.execute("SELECT DISTINCT model, counts FROM fixed WHERE kind = 'exact'").fetchall()
-        return tuple(sorted({model for model, fixed in rows if same_seal(fixed, data)}))
-
-    def forget(self, model: str, *, source: str = "") -> bool:
-        """Delete a model's exact entries, under all names of its source; return whether there were any.
-
-        For the site's administrator, who knows that the earlier answers and the new ones together give nothing away,
-        or never reached anybody. Private answers are not forgotten: ask a new edition of the question instead.
-        """
-        if not self.store.exists():
-            return False
-        with self.store.transaction(writing=True) as connection:
-            forgotten = 0
-            for name in {model, *_exact_names(connection, model, source)}:
-                for delete in _FORGET:
-                    forgotten += connection.execute(delete, (name,)).rowcount
-                forget_settled(connection, name)
-            return forgotten > 0
-
-    def fixed(self) -> tuple[Fixed, ...]:
-        """Return all entries, the oldest first."""
-        if not self.store.exists():
-            return ()
-        with self.store.transaction(writing=False) as connection:
-            rows = connection.execute(
-                "SELECT model, kind, terms, min(at) FROM fixed GROUP BY kind, name ORDER BY min(at), model"
-            ).fetchall()
-        return tuple(
-            Fixed(model=model, private=kind == EntryKind.PRIVATE, terms=json.loads(terms), at=at)
-            for model, kind, terms, at in rows
-        )
-
-
-def _check(connection: sqlite3.Connection, question: Question, data: str, source: str) -> None:
+def _check(held: _Held, question: Question, data: str | None, source: str) -> None:
     """Refuse a question that does not fit what is fixed for its model, or for its model's source.
 
     Data are not compared over models: whether two of them score all rows alike would tell of single rows.
     """
-    fixed = _fixed(connection, question, source)
+    fixed = held.fixed_for(question, source)
     _check_terms(question, fixed)
-    if not all(same_seal(fixed_data, data) for _, fixed_data in fixed):
+    if data is not None and not all(same_seal(row["data"], data) for row in fixed):
         raise mode_of(question).changed_data(question)
 
 
-def _check_terms(question: Question, fixed: Sequence[tuple[str, str]]) -> None:
+def _check_terms(question: Question, fixed: Iterable[Mapping[str, Any]]) -> None:
     """Refuse a question without noise that has other terms than those that are fixed."""
     kind, _, terms = entry(question)
-    for fixed_terms, _ in fixed:
-        if fixed_terms != terms and kind is EntryKind.EXACT:
-            raise another_question(question.model, json.loads(fixed_terms), json.loads(terms))
-
-
-def _fixed(connection: sqlite3.Connection, question: Question, source: str) -> list[tuple[str, str]]:
-    """Return terms and data that are fixed for a question's model, or for its model's source."""
-    kind, name, _ = entry(question)
-    return connection.execute(
-        "SELECT terms, data FROM fixed WHERE kind = ? AND (name = ? OR (source = ? AND source != ''))",
-        (kind, name, source),
-    ).fetchall()
-
-
-def _exact_names(connection: sqlite3.Connection, model: str, source: str) -> set[str]:
-    """Return the names under which a model, or its source, has an entry without noise."""
-    rows = connection.execute(
-        "SELECT name FROM fixed WHERE kind = ? AND (name = ? OR (source = ? AND source != ''))",
-        (EntryKind.EXACT, model, source),
-    )
-    return {name for (name,) in rows}
-
-
-def _listed(connection: sqlite3.Connection, signed: Question) -> tuple[str, ...] | None:
-    row = connection.execute("SELECT sites FROM listed WHERE question = ?", (signed.lasting_digest(),)).fetchone()
-    return None if row is None else tuple(json.loads(row[0]))
+    for row in fixed:
+        if row["terms"] != terms and kind is EntryKind.EXACT:
+            raise another_question(question.model, json.loads(row["terms"]), json.loads(terms))
 
 
 def _sealed(key: bytes, rows: SiteRows) -> str:
     """Return a keyed hash of the identity of rows."""
-    return seal(key, "register", rows.identity)
+    return seal(key, "identity of rows", rows.identity)
 
 
 def _digest(key: bytes, counts: ScoreCounts) -> str:
@@ -524,4 +417,4 @@ def _digest(key: bytes, counts: ScoreCounts) -> str:
         kind = array.dtype.kind
         plain.update(f"{kind}{array.size}:".encode())
         plain.update((array + 0).astype(f"<{kind}8").tobytes())  # adding nothing makes minus zero zero
-    return seal(key, "counts", plain.digest())
+    return seal(key, "counts of rows", plain.digest())

@@ -1,4 +1,4 @@
-"""Rows of a model at a site, scored one at a time: counts of the scores.
+"""Rows of a model at a site, scored one at a time: counts of the scores, and the identity of what they were read from.
 
 In CSV and JSON a value that reads as a number is one, a missing value is NaN, and any other is text; columns that the
 site lists as text are text throughout. In Parquet and in databases the columns'
@@ -18,10 +18,11 @@ scored in an order that does not depend on that of the table, so the order of ro
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,9 +31,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.counts import FloatArray, ScoreCounts
-from confide.errors import ColumnError, NoRowsError
+from confide.errors import ColumnError, DataError, NoRowsError
 from confide.federation.site.local_models import Scorer, open_model
-from confide.federation.site.row_sources import Rows
+from confide.federation.site.row_sources import HeldRows, Rows
+from confide.ledger.requests import source_digest
+from confide.sources.digests import raw_bytes
 from confide.sources.duckdb_tables import objects
 from confide.sources.engine_tables import value_batches
 from confide.sources.fit_rows import ExactColumn, as_number, check_type
@@ -40,7 +43,7 @@ from confide.sources.private_labels import PrivateLabels
 from confide.sources.tables import as_table, discreet
 
 if TYPE_CHECKING:
-    from confide.federation.site.config import SiteModel
+    from confide.federation.site.config import SiteConfig, SiteModel
 
 
 _BATCH_ROWS = 1 << 16
@@ -263,3 +266,45 @@ def within(counts: ScoreCounts, low: float, high: float) -> ScoreCounts:
     if not scores.size:
         return counts
     return ScoreCounts(scores, np.add.reduceat(counts.positives, starts), np.add.reduceat(counts.negatives, starts))
+
+
+_PLACES = ("data", "model_file", "query")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteRows:
+    """Counts of a model's rows, with the digest of the files or the table as they are and of how they are read.
+
+    Whether a site's data are those of an earlier question is decided by the digest, and not by the counts: a refusal or
+    a price that depended on the counts would tell of single rows. Without a key the digest could be guessed: it must
+    not leave the process. `note` is about rows that the model could not score, for the site's own log.
+    """
+
+    counts: ScoreCounts = field(repr=False)
+    identity: bytes = field(repr=False)
+    note: str = field(default="", repr=False)
+
+
+def read_rows(config: SiteConfig, model: str) -> SiteRows:
+    """Count a model's rows, and identify the files or the table that they came from.
+
+    A table is digested in the snapshot in which it is counted. Files are digested before and after.
+    """
+    with config.row_source(config.model(model)).open() as held:
+        before = source_digest(_source(config, model, held))
+        scored = config.scored_in(model, held.rows)
+        if source_digest(_source(config, model, held)) != before:
+            raise DataError("the site's data changed while they were read; try again when nobody writes to them")
+    return SiteRows(counts=scored.counts, identity=before, note=scored.note)
+
+
+def _source(config: SiteConfig, name: str, held: HeldRows) -> Iterator[bytes]:
+    """Yield the settings of a model, but for where its files lie, and the digests of its rows and of its file."""
+    model = config.model(name)
+    settings = {key: value for key, value in asdict(model).items() if key not in _PLACES}
+    if model.query_sha256 is None:
+        del settings["query_sha256"]  # as if there were no such setting
+    yield json.dumps(settings, sort_keys=True, default=str).encode()
+    yield held.digest()
+    if model.model_file is not None:
+        yield source_digest(raw_bytes(config.model_path(model)))

@@ -11,7 +11,7 @@ server's list of round 2, and it answers a signed question with one list of site
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from confide.errors import (
-    ConfideError,
     DataError,
     FederationError,
-    LedgerError,
+    OwnFilesError,
+    RecordsError,
     RefusedError,
     UnpayableError,
     UsageError,
@@ -34,18 +34,17 @@ from confide.federation.modes.registry import mode_of
 from confide.federation.policy import MANUAL, Policy
 from confide.federation.protocol import ANSWER, OFFER, SHARES, UNMASK, VOTE, Message
 from confide.federation.question import PROTOCOL, Question
-from confide.federation.site.answers import SecondRound, SiteData, site_answers
+from confide.federation.site.answers import SecondRound, SiteData, check_rules, site_answers
 from confide.federation.site.approvals import Approvals, HeldError
 from confide.federation.site.config import SiteConfig, SiteFolder
-from confide.federation.site.logs import SealedLog, log_request, round_of
+from confide.federation.site.records import REQUESTS, SiteRecords, round_of
 from confide.federation.site.recovery import SiteRecovery
 from confide.federation.site.register import Register
-from confide.federation.site.rows import SiteRows, read_rows
-from confide.federation.site.rules import check_rules
+from confide.federation.site.scored_rows import SiteRows, read_rows
 from confide.federation.site_state import RefusalReason, SiteState
 
 _UNREADABLE = "the site's data cannot be read as it is configured; its administrator finds the reason in the site's log"
-_OWN_FILES = "the site's own files cannot be used; its administrator finds the reason in the site's log"
+_OWN_FILES = "the site's own files cannot be used; its administrator finds the reason with `confide site verify`"
 _NO_OFFER = "this site has no offer open for this session; ask again from the beginning"
 _UNEXPECTED = "something unexpected went wrong at the site; its administrator finds more in the site's log"
 
@@ -71,17 +70,24 @@ class Pending:
 
 @dataclass(slots=True, kw_only=True)
 class Site:
-    """A site with its folder, policy and identity; `coordinator` is the name of who asks, as the engine verified it."""
+    """A site with its folder, policy and identity; `coordinator` is the name of who asks, as the engine verified it.
+
+    Settings and policy are read once, when the site is opened for a run: a change in between counts from the next one.
+    """
 
     folder: SiteFolder
     config: SiteConfig
     policy: Policy
     identity: Identity
     coordinator: str | None = None
+    records: SiteRecords = field(init=False, repr=False)
     asked: dict[str, Question] = field(default_factory=dict, repr=False)
     pending: dict[str, Pending] = field(default_factory=dict, repr=False)
     recovering: dict[str, SiteRecovery] = field(default_factory=dict, repr=False)
     answered: dict[str, tuple[str, Question, dict[str, Any]]] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        self.records = SiteRecords(self.folder)
 
     @classmethod
     def open(cls, folder: Path, identity: Identity, *, coordinator: str | None = None) -> Site:
@@ -110,9 +116,16 @@ class Site:
             UNMASK: self._unmask,
         }
         try:
-            SealedLog(self.folder.log).begin()
-        except ConfideError:  # without its logs a site neither answers nor can log why; `confide site verify` tells
+            self.records.require()
+            with self.records.one_request():
+                return self._handled(handlers, topic, request)
+        except RecordsError:  # without its records a site neither answers nor can log why; `confide site verify` tells
             return self._no(SiteState.FAILED, _OWN_FILES)
+
+    def _handled(
+        self, handlers: Mapping[str, Callable[[Message], dict[str, Any]]], topic: str, request: Message
+    ) -> dict[str, Any]:
+        """Reply to a request and log it. Only errors of these classes are told: what a site refuses, or was asked."""
         try:
             if topic not in handlers or not isinstance(request, Mapping):
                 raise FederationError("this request is unknown here; install the same version of confide everywhere")
@@ -126,9 +139,11 @@ class Site:
         except _UnreadableError as error:
             self._log(topic, request, SiteState.FAILED, error.reason)
             return self._no(SiteState.FAILED, _UNREADABLE)
-        except ConfideError as error:
+        except (RecordsError, OwnFilesError) as error:
             self._log(topic, request, SiteState.FAILED, str(error))
-            return self._no(SiteState.FAILED, _OWN_FILES if self._about_files(error) else str(error))
+            return self._no(SiteState.FAILED, _OWN_FILES)
+        except (FederationError, UsageError) as error:
+            return self._said(topic, request, SiteState.FAILED, str(error))
         except Exception as error:  # a site must reply, and must not show what an unknown error might hold
             self._log(topic, request, SiteState.FAILED, f"{_UNEXPECTED} [{type(error).__name__}]")
             return self._no(SiteState.FAILED, _UNEXPECTED)
@@ -140,10 +155,10 @@ class Site:
             raise RefusedError("this site is not among those that are asked; name it")
         self._check_rules(question)
         self._require_approval(question)
-        earlier = Register(self.folder.path).listed(question)
+        earlier = Register(self.records).listed(question)
         again = question if earlier is None else question.of(earlier)
         rows, source = self._rows(question)
-        data = SiteData(folder=self.folder, policy=self.policy, rows=rows, source=source)
+        data = SiteData(records=self.records, policy=self.policy, rows=rows, source=source)
         site_answers(question).check_site(again, data)
         keys = KeyPair.fresh()
         offer = Offer.signed(self.identity, keys, session=session, question=question.digest())
@@ -163,25 +178,23 @@ class Site:
         try:
             check_rules(
                 question,
-                folder=self.folder,
+                records=self.records,
                 config=self.config,
                 policy=self.policy,
                 coordinator=self.coordinator,
             )
         except (UsageError, DataError) as error:
-            if self._about_files(error):
-                raise
             raise _UnreadableError(str(error)) from None
 
     def _require_approval(self, question: Question) -> None:
         """Hold a question until a person approves it, if the policy says so; before any data are read."""
         if self.policy.approval == MANUAL:
-            Approvals(self.folder).require(question, self.coordinator)
+            Approvals(self.records).require(question, self.coordinator)
 
     def _recovery(self, pending: Pending) -> SiteRecovery:
         return SiteRecovery(
             signed=pending.question,
-            folder=self.folder.path,
+            register=Register(self.records),
             source=pending.data.source,
             identity=self.identity,
             keys=pending.keys,
@@ -302,10 +315,6 @@ class Site:
         self._log(topic, request, state, message)
         return self._no(state, message)
 
-    def _about_files(self, error: ConfideError) -> bool:
-        """Return whether an error is about the site's own files, which a coordinator must not learn about."""
-        return isinstance(error, LedgerError) or str(self.folder.path) in str(error)
-
     def _no(self, state: SiteState, message: str) -> dict[str, Any]:
         return {**self._head(state), "message": message}
 
@@ -333,7 +342,7 @@ class Site:
             "state": state,
             "message": _printable(message),
         }
-        log_request(self.folder, entry)
+        self.records.append(REQUESTS, entry)
 
 
 def _session(request: Message) -> str:

@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from confide.federation.protocol import RunError, SiteReport
     from confide.federation.question import Question
     from confide.federation.site.accounts import SiteBudget
+    from confide.federation.site.answers import RuledOut
     from confide.federation.site.approvals import HeldQuestion
     from confide.federation.site.checks import DataCheck, StartCheck
     from confide.federation.site.config import SiteModel
-    from confide.federation.site.rules import RuledOut
     from confide.tasks.federation import FederationStatus
     from confide.tasks.site import NewRequest
     from confide.tasks.site_status import PendingQuestions, SiteStatus

@@ -1,4 +1,4 @@
-"""Routes that everybody may read: contests, templates, leaderboards and finals."""
+"""Routes that everybody may read: contests, templates, leaderboards and finals; and whether the server is up."""
 
 from __future__ import annotations
 
@@ -12,13 +12,22 @@ from confide.contest.server.api.access import PUBLIC, OptionalCaller, TheOracle,
 from confide.contest.server.contests import Counts, LoadedContest, State, counts, is_public, state_of
 from confide.contest.server.finals import published, shake_up
 from confide.contest.server.middleware import tagged_response
-from confide.contest.server.models import BoardModel, ContestModel, ContestsModel, FinalModel, PromiseModel, TermsModel
+from confide.contest.server.models import (
+    BoardModel,
+    ContestModel,
+    ContestsModel,
+    FinalModel,
+    HealthModel,
+    PromiseModel,
+    TermsModel,
+)
 from confide.contest.server.oracle import Oracle
 from confide.contest.server.pages.context import KeptPages
-from confide.contest.server.problems import Kind, Refused, refusals
+from confide.contest.server.problems import Kind, Refused, refusals, unavailable
 from confide.report.contest import promise_of
 
 router = APIRouter(prefix="/v1", tags=["contests"])
+watching = APIRouter(tags=["health"])
 
 
 @router.get("/contests", responses=refusals(Kind.NO_TOKEN, parameters=False), openapi_extra=PUBLIC)
@@ -138,3 +147,19 @@ def contest_model(contest: LoadedContest, found: Counts) -> ContestModel:
         participants=found.participants,
         submissions=found.submissions,
     )
+
+
+@watching.get("/healthz", responses=refusals(parameters=False))
+async def health() -> HealthModel:
+    """Report that the process answers."""
+    return HealthModel(status="up")
+
+
+@watching.get("/readyz", responses=refusals(Kind.BUSY, parameters=False))
+def ready(oracle: TheOracle) -> HealthModel:
+    """Report whether the server takes submissions: database and disk can be written to, and it is not stopping."""
+    if oracle.draining.is_set():
+        raise Refused(Kind.BUSY, "the server is stopping", "ask again in a minute", retry_after=30)
+    if not oracle.store.is_writable():
+        raise unavailable()
+    return HealthModel(status="ready")

@@ -1,20 +1,21 @@
-"""Stores of entries: SQLite by default, PostgreSQL for many machines.
+"""Stores of sealed chains: SQLite by default, PostgreSQL for many machines.
 
 Both make the same promise: a transaction is on the disk when its commit returns, and only one transaction at a time
-adds to an account.
+appends.
 
 SQLite. Durability: a rollback journal with `synchronous=EXTRA`, which is FULL and also brings the removal of
 the journal to the disk before a commit returns. With FULL alone a power cut just after a commit can
-bring the journal back, and with it the state before the charge. A write-ahead log would be durable
-too, but keeps committed charges in a second file that is easily lost when the first is copied.
+bring the journal back, and with it the state before the commit. A write-ahead log would be durable
+too, but keeps committed entries in a second file that is easily lost when the first is copied. An anchor beside the
+file knows the ends of all chains: an older copy of the file alone is refused.
 
 Isolation: `BEGIN IMMEDIATE` takes the only write lock before anything is read.
 
 PostgreSQL. Durability: a commit waits until it is on the disk (`synchronous_commit`), and a server that does not
 write through (`fsync=off`) is refused.
 
-Isolation: the row that holds the end of an account's chain is locked (`FOR UPDATE`) before the chain
-is read. In READ COMMITTED, what is read after the lock includes all that was committed before it.
+Isolation: the row of the register is locked (`FOR UPDATE`) before a chain is read. In READ COMMITTED, what is read
+after the lock includes all that was committed before it.
 """
 
 from __future__ import annotations
@@ -23,48 +24,51 @@ import fcntl
 import os
 import sqlite3
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from urllib.parse import quote
 
-from sqlalchemy import Connection, Engine, NullPool, create_engine, insert, text
+from sqlalchemy import Connection, Engine, NullPool, create_engine, text
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
-from confide.errors import LedgerError, ParameterError
+from confide.errors import ParameterError
 from confide.files import create_file
-from confide.ledger.place import FilePlace, KeyFile, ServerPlace
-from confide.ledger.transaction import ENTRIES, META, SCHEMA, first_meta
 from confide.postgresql_reach import Reach, reach_of
+from confide.records.anchor import Anchor
+from confide.records.chain import End, Owner
+from confide.records.key_file import KeyFile
+from confide.records.transaction import RECORDS, Chains, newest_links
 
 LOCK_SECONDS = 30
 
 
 class Store(ABC):
-    """A database that may hold a ledger."""
+    """A database that may hold records. `shown` names it in messages, without a password."""
 
-    shown: str
     engine: Engine
+
+    def __init__(self, *, shown: str, key_file: KeyFile, owner: Owner) -> None:
+        self.shown = shown
+        self.key_file = key_file
+        self.owner = owner
 
     @abstractmethod
     def exists(self) -> bool:
-        """Return whether there is a ledger, without creating one."""
+        """Return whether there are records, without creating any."""
 
     @abstractmethod
-    def create(self, settle: Callable[[], bytes]) -> None:
-        """Make an empty ledger, unless another process just did.
-
-        `settle` returns the key of the new ledger; while it runs, no other process creates the ledger.
-        """
+    def create(self) -> None:
+        """Make an empty store and its key, unless another process just did."""
 
     @abstractmethod
     def begin(self, connection: Connection, *, writing: bool) -> None:
         """Begin a transaction."""
 
     @abstractmethod
-    def strange_objects(self, connection: Connection) -> bool:
-        """Return whether the database holds a foreign trigger, rule or index that could change the ledger's tables."""
+    def has_strange_objects(self, connection: Connection) -> bool:
+        """Return whether the database holds a foreign trigger, rule or index that could change the tables."""
 
     @abstractmethod
     def explain(self, error: Exception) -> str:
@@ -75,13 +79,32 @@ class Store(ABC):
         """Run a block in one transaction: all of it is stored, or nothing."""
         with self.explained(), self.engine.connect() as connection:
             self.begin(connection, writing=writing)
-            if self.strange_objects(connection):
-                raise LedgerError(
-                    f"ledger {self.shown}: somebody added triggers, rules or indexes to its tables, which could undo "
-                    "charges. Nothing is released; restore it from a backup"
+            if self.has_strange_objects(connection):
+                raise self.owner.error(
+                    f"{self.shown}: somebody added triggers, rules or indexes to its tables, which could undo what is "
+                    f"written. {self.owner.stops}; restore it from a backup"
                 )
             yield connection
             connection.commit()  # whoever leaves by an exception is rolled back when the connection closes
+
+    @contextmanager
+    def chains(self, *, writing: bool) -> Iterator[Chains]:
+        """Run a block on the chains in one transaction. They are made by the first one that writes."""
+        if writing and not self.exists():
+            self.create()
+        with self.transaction(writing=writing) as connection:
+            yield Chains.on(connection, self.key_file, self.owner)
+
+    @contextmanager
+    def inspecting(self) -> Iterator[tuple[Chains, bool]]:
+        """Run a block on records that may have been changed; yield also whether the anchor has seen no more of them."""
+        with self.transaction(writing=False) as connection:
+            yield Chains.on(connection, self.key_file, self.owner), True
+
+    def newest(self, chain: str, most: int) -> list[object]:
+        """Return the newest texts of a chain, the oldest of them first, also of records that were changed."""
+        with self.transaction(writing=False) as connection:
+            return [link.text for link in newest_links(connection, RECORDS, chain, most)]
 
     @contextmanager
     def explained(self) -> Iterator[None]:
@@ -89,15 +112,11 @@ class Store(ABC):
         try:
             yield
         except (SQLAlchemyError, UnicodeDecodeError) as error:  # a damaged file may name what is wrong in damaged text
-            raise LedgerError(f"ledger {self.shown}: {self.explain(error)}. Nothing is released") from None
+            raise self.owner.error(f"{self.shown}: {self.explain(error)}. {self.owner.stops}") from None
 
-
-def open_store(place: FilePlace | ServerPlace) -> Store:
-    """Return the store at a place; nothing is read or written yet."""
-    if isinstance(place, FilePlace):
-        return SQLiteStore(place)
-
-    return PostgreSQLStore(place)
+    def close(self) -> None:
+        """Close the connections to the database."""
+        self.engine.dispose()
 
 
 # What the driver calls an error, and what it means; the first that fits.
@@ -109,105 +128,152 @@ _SQLITE_ERRORS = {
     "SQLITE_FULL": "the disk is full; free space first",
     "SQLITE_IOERR": "the disk cannot be read or written; check it",
 }
-_MARK = "A confide ledger was made beside this file. If it is gone, put it back from a backup.\n"
 _OBJECTS = "SELECT type, name, tbl_name, sql FROM sqlite_master"
-_DAMAGED_FILE = "the file is empty, damaged or no ledger; restore it from a backup, or name another"
 
 
 class SQLiteStore(Store):
-    """A file, and its key beside it."""
+    """A file, with the anchor beside it.
 
-    def __init__(self, place: FilePlace) -> None:
-        self.place = place
-        self.shown = place.shown
-        self.engine = _engine(place.path)
+    With `anchored`, records without their anchor are refused; otherwise the next write makes it anew.
+    `makes_folder` says whether the folder may be made, too.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        shown: str,
+        key_file: KeyFile,
+        owner: Owner,
+        anchored: bool = False,
+        makes_folder: bool = False,
+    ) -> None:
+        super().__init__(shown=shown, key_file=key_file, owner=owner)
+        self.path = path
+        self.engine = _engine(path)
+        self.anchor = Anchor(path.with_name(f"{path.name}.anchor"), error=owner.error, disk=self._reachable)
+        self._anchored = anchored
+        self._makes_folder = makes_folder
 
     def exists(self) -> bool:
         """Return whether the file exists.
 
-        A key or a marker without its ledger is refused: removing the ledger must not restore the budget.
+        A key, or an anchor that knows of entries, is refused without its file: removing it must not restore a budget.
         """
-        path = self.place.path
-        left = [KeyFile.of(self.place).path, self._marker]
+        path = self.path
+        left = [self.key_file.path, self.anchor.path]
         with self._reachable():
             if path.exists() or not any(os.path.lexists(one) for one in left):
                 return path.exists()
-            with _alone_in(path.parent):  # perhaps another process is just making both
+            with _alone_in(path.parent):  # perhaps another process is just making them
                 if path.exists():
                     return True
+            if self._was_never_used():
+                return False
             names = " and ".join(f"'{one}'" for one in left if os.path.lexists(one))
-        raise LedgerError(
-            f"ledger {self.shown} is not there, but {names} says that it was made. Put the ledger back; if you do "
-            f"want to begin with nothing spent, remove {names}"
+        raise self.owner.error(
+            f"{self.shown} is not there, but {names} says that it was made. Put it back from a backup; if you do "
+            f"want to begin with nothing recorded, remove {names}"
         )
 
-    @property
-    def _marker(self) -> Path:
-        """File beside a ledger that records its creation, also if the key is kept elsewhere."""
-        return self.place.path.with_name(self.place.path.name + ".made")
+    def _was_never_used(self) -> bool:
+        """Return whether a process died while it made the file: the anchor is there, and knows of no entry."""
+        key = self.key_file.load()
+        return key is not None and self.anchor.read(key) == {}
 
-    def create(self, settle: Callable[[], bytes]) -> None:
-        """Make the file: it appears whole, with tables and key check, or not at all."""
-        path = self.place.path
+    def create(self) -> None:
+        """Make key, anchor and file: the file appears whole, with tables and key check, or not at all."""
+        path = self.path
         with self._reachable():
-            if self.place.default:
+            if self._makes_folder:
                 path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             if not path.parent.is_dir():
-                raise LedgerError(f"the folder of ledger {self.shown} does not exist; create it first")
+                raise self.owner.error(f"the folder of {self.shown} does not exist; create it first")
             with _alone_in(path.parent):
                 if not path.exists():
-                    key = settle()
-                    create_file(path, lambda unfinished: self._build(unfinished, key))
-                self._mark()
-
-    def _mark(self) -> None:
-        if not self._marker.exists():
-            with suppress(FileExistsError):
-                create_file(self._marker, lambda unfinished: unfinished.write_text(_MARK, encoding="utf-8"))
+                    key = self.key_file.ensure()
+                    self.anchor.advance(key, {})
+                    try:
+                        create_file(path, lambda unfinished: self._build(unfinished, key))
+                    except OSError:
+                        self.anchor.remove()
+                        raise
 
     def _build(self, unfinished: Path, key: bytes) -> None:
         with self.explained(), _engine(unfinished).connect() as connection:
             self.begin(connection, writing=True)
-            SCHEMA.create_all(connection, checkfirst=False)
-            connection.execute(insert(META), first_meta(key))
+            RECORDS.schema.create_all(connection, checkfirst=False)
+            RECORDS.first_rows(connection, key)
             connection.commit()
+
+    @contextmanager
+    def chains(self, *, writing: bool) -> Iterator[Chains]:
+        """Run a block on the chains, which must hold what the anchor has seen; the anchor follows the commit."""
+        if writing and not self.exists():
+            self.create()
+        text = self.anchor.text()  # before the transaction: what was committed since may have moved the anchor on
+        with super().chains(writing=writing) as chains:
+            seen = self._checked_anchor(chains, text)
+            yield chains
+            ends = chains.ends() if writing else seen
+        if ends != seen or (writing and text is None):
+            self.anchor.advance(chains.key, ends)
+
+    @contextmanager
+    def inspecting(self) -> Iterator[tuple[Chains, bool]]:
+        """Run a block on records that may have been changed; yield also whether the anchor has seen no more of them."""
+        text = self.anchor.text()
+        with super().inspecting() as (chains, _):
+            seen = {} if text is None else self.anchor.parse(text, chains.key)
+            yield chains, chains.lacks(seen) is None and not (text is None and self._anchored)
+
+    def _checked_anchor(self, chains: Chains, text: bytes | None) -> dict[str, End]:
+        if text is None:
+            if self._anchored:
+                raise self.owner.error(f"{self.anchor.path} is missing; {self.owner.remedy}")
+            return {}
+        seen = self.anchor.parse(text, chains.key)
+        lacking = chains.lacks(seen)
+        if lacking is not None:
+            raise self.owner.error(
+                f"{self.shown} lacks entries of {self.owner.chain(lacking)} that '{self.anchor.path}' has seen: it is "
+                f"an older copy, or entries were deleted. {self.owner.stops}; restore both from one backup"
+            )
+        return seen
 
     @contextmanager
     def _reachable(self) -> Iterator[None]:
         try:
             yield
         except OSError as error:
-            raise LedgerError(
-                f"ledger {self.shown} cannot be reached or made ({error.strerror}); choose a folder that can be "
-                "written to"
+            raise self.owner.error(
+                f"{self.shown} cannot be reached or made ({error.strerror}); choose a folder that can be written to"
             ) from None
 
     def begin(self, connection: Connection, *, writing: bool) -> None:
         """Begin, with the write lock if something is to be written."""
-        if writing and self.place.path.exists():
-            with self._reachable():
-                self._mark()  # a crash, or a copy, may have left the ledger without it
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
 
-    def strange_objects(self, connection: Connection) -> bool:
-        """Return whether the file holds anything but the tables and indexes of a new ledger."""
+    def has_strange_objects(self, connection: Connection) -> bool:
+        """Return whether the file holds anything but the tables and indexes of a new store."""
         known = connection.exec_driver_sql(_OBJECTS).all()
-        ours = [row for row in known if row.tbl_name in SCHEMA.tables or row.type in ("trigger", "view")]
+        ours = [row for row in known if row.tbl_name in RECORDS.schema.tables or row.type in ("trigger", "view")]
         return bool(ours) and {tuple(row) for row in ours} != _expected_objects()
 
     def explain(self, error: Exception) -> str:
         """Describe a driver's error and the next step."""
         name = getattr(error.orig, "sqlite_errorname", "") if isinstance(error, DBAPIError) else ""
         return next(
-            (meaning for known, meaning in _SQLITE_ERRORS.items() if str(name).startswith(known)), _DAMAGED_FILE
+            (meaning for known, meaning in _SQLITE_ERRORS.items() if str(name).startswith(known)),
+            "the file is empty, damaged or no records of this version; restore it from a backup, or name another",
         )
 
 
 @cache
 def _expected_objects() -> set[tuple[object, ...]]:
-    """Return the objects of a new ledger."""
+    """Return the objects of a new store."""
     with create_engine("sqlite+pysqlite://").connect() as connection:
-        SCHEMA.create_all(connection, checkfirst=False)
+        RECORDS.schema.create_all(connection, checkfirst=False)
         return {tuple(row) for row in connection.exec_driver_sql(_OBJECTS).all()}
 
 
@@ -217,7 +283,7 @@ def _engine(path: Path) -> Engine:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    # `mode=rw`, for SQLite would otherwise make a new, empty file where a ledger was.
+    # `mode=rw`, for SQLite would otherwise make a new, empty file where records were.
     connection = sqlite3.connect(
         f"file:{quote(str(path))}?mode=rw",
         uri=True,
@@ -232,7 +298,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
-    """Hold the lock under which one process at a time creates a ledger in a folder; it ends with the process."""
+    """Hold the lock under which one process at a time creates a store in a folder; it ends with the process."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
@@ -243,7 +309,7 @@ def _alone_in(folder: Path) -> Iterator[None]:
 
 _CONNECT_SECONDS = 10
 _LOST = "08"  # class of SQLSTATE: connection exception
-_MAKING = 0x636F6E66696465  # "confide": the lock of those who make a ledger
+_MAKING = 0x636F6E66696465  # "confide": the lock of those who make a store
 
 # Classes and codes of SQLSTATE; the first that fits.
 _POSTGRESQL_ERRORS = {
@@ -266,28 +332,26 @@ SELECT (SELECT count(*) FROM pg_trigger JOIN ours ON tgrelid = ours.oid WHERE NO
      + (SELECT count(*) FROM pg_rewrite JOIN ours ON ev_class = ours.oid)
      + (SELECT count(*) FROM ours WHERE relrowsecurity)
 """
-_DAMAGED_DATABASE = "its tables are damaged or no ledger; restore them from a backup, or name another database"
+_DAMAGED_DATABASE = "its tables are damaged or no records of this version; restore them, or name another database"
 
 
 class PostgreSQLStore(Store):
     """A database on a server."""
 
-    def __init__(self, place: ServerPlace) -> None:
-        self.shown = place.shown
+    def __init__(self, url: str, *, shown: str, key_file: KeyFile, owner: Owner) -> None:
+        super().__init__(shown=shown, key_file=key_file, owner=owner)
         self._seen = False
         try:
-            self.engine = create_engine(
-                place.url, poolclass=NullPool, connect_args={"connect_timeout": _CONNECT_SECONDS}
-            )
+            self.engine = create_engine(url, poolclass=NullPool, connect_args={"connect_timeout": _CONNECT_SECONDS})
         except ModuleNotFoundError:
-            raise LedgerError(
-                "a ledger in PostgreSQL needs its driver: pip install 'confide[postgres]'. Nothing is released"
+            raise owner.error(
+                "a PostgreSQL database needs another package; install it with pip install 'confide[postgres]'"
             ) from None
         except ArgumentError:
-            raise ParameterError("ledger must look like postgresql://user@host:port/database") from None
+            raise ParameterError(f"{shown} must look like postgresql://user@host:port/database") from None
 
     def exists(self) -> bool:
-        """Return whether all tables exist; some without the others are no ledger.
+        """Return whether all tables exist; some without the others hold no records.
 
         Once seen they are not looked for again: were they dropped since, whatever uses them fails.
         """
@@ -296,24 +360,24 @@ class PostgreSQLStore(Store):
                 self._seen = self._tables_are_there(connection)
         return self._seen
 
-    def create(self, settle: Callable[[], bytes]) -> None:
+    def create(self) -> None:
         """Make the tables, in one transaction and by one process at a time."""
         with self.transaction(writing=True) as connection:
             connection.execute(text("SELECT pg_advisory_xact_lock(:making)"), {"making": _MAKING})
             if not self._tables_are_there(connection):
-                SCHEMA.create_all(connection, checkfirst=False)
+                RECORDS.schema.create_all(connection, checkfirst=False)
                 # Uncompressed, as the room that a padded answer takes would otherwise depend on what it says.
-                connection.execute(text(f"ALTER TABLE {ENTRIES.name} ALTER COLUMN answer SET STORAGE EXTERNAL"))
-                connection.execute(insert(META), first_meta(settle()))
+                connection.execute(text(f"ALTER TABLE {RECORDS.entries.name} ALTER COLUMN text SET STORAGE EXTERNAL"))
+                RECORDS.first_rows(connection, self.key_file.ensure())
 
     def _tables_are_there(self, connection: Connection) -> bool:
         # In one statement, as another process may make them meanwhile: all are seen, or none.
         there = connection.execute(
             text("SELECT count(*) FROM pg_class WHERE relname = ANY(:names) AND pg_table_is_visible(oid)"),
-            {"names": list(SCHEMA.tables)},
+            {"names": list(RECORDS.names)},
         ).scalar_one()
-        if there not in (0, len(SCHEMA.tables)):
-            raise LedgerError(f"ledger {self.shown}: {_DAMAGED_DATABASE}. Nothing is released")
+        if there not in (0, len(RECORDS.names)):
+            raise self.owner.error(f"{self.shown}: {_DAMAGED_DATABASE}. {self.owner.stops}")
         return bool(there)
 
     def begin(self, connection: Connection, *, writing: bool) -> None:
@@ -327,14 +391,14 @@ class PostgreSQLStore(Store):
         if connection.exec_driver_sql("SHOW synchronous_commit").scalar() != "remote_apply":  # which is stronger
             connection.exec_driver_sql("SET LOCAL synchronous_commit = on")
         if connection.exec_driver_sql("SHOW fsync").scalar() != "on":
-            raise LedgerError(
-                f"ledger {self.shown}: the server runs with fsync off, so that a crash could lose charges; switch it on"
+            raise self.owner.error(
+                f"{self.shown}: the server runs with fsync off, so that a crash could lose what is written; switch it "
+                "on"
             )
 
-    def strange_objects(self, connection: Connection) -> bool:
-        """Return whether the ledger's tables have a trigger, a rule or a row-level policy."""
-        strange = connection.execute(text(_STRANGE), {"names": list(SCHEMA.tables)}).scalar_one()
-        return bool(strange)
+    def has_strange_objects(self, connection: Connection) -> bool:
+        """Return whether the tables have a trigger, a rule or a row-level policy."""
+        return bool(connection.execute(text(_STRANGE), {"names": list(RECORDS.names)}).scalar_one())
 
     def explain(self, error: Exception) -> str:
         """Describe a driver's error and the next step."""
@@ -342,7 +406,7 @@ class PostgreSQLStore(Store):
             return _DAMAGED_DATABASE
         reach = unreached(error, self.engine)
         if reach is not None:
-            return f"{reach}. Host, user and database are in the ledger's URL"
+            return f"{reach}. Host, user and database are in the URL"
         state = getattr(error.orig, "sqlstate", None) or _LOST
         return next(
             (meaning for known, meaning in _POSTGRESQL_ERRORS.items() if state.startswith(known)), _DAMAGED_DATABASE

@@ -1,1 +1,0 @@
-"""Changes of the server's tables, from version to version."""
