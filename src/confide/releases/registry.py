@@ -143,5 +143,5 @@ def metrics_named(given: object) -> tuple[str, ...]:
     every = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else []
     if not every:
         raise ParameterError(f"name at least one metric: {', '.join(RELEASE_METRICS)}")
-    metrics = [offered_metric(name, Face.RELEASE, "nothing is released that is called").name for name in every]
+    metrics = [offered_metric(name, Face.RELEASE, "no metric that can be released is called").name for name in every]
     return tuple(dict.fromkeys(metrics))
