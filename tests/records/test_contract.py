@@ -267,6 +267,7 @@ def test_a_key_is_made_once_for_its_owner(subject: Subject) -> None:
 
 
 def test_another_version_is_refused_with_the_next_step(subject: Subject) -> None:
+    subject.execute(f"ALTER TABLE {subject.prefix}_entries ADD COLUMN kind TEXT")
     subject.execute(f"UPDATE {subject.prefix}_meta SET value = '2' WHERE name = 'version'")
     with pytest.raises(
         RecordsError, match=r"another version of confide; use that version, restore it .* or begin anew"

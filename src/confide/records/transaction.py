@@ -109,12 +109,7 @@ class Chains:
     @classmethod
     def on(cls, connection: Connection, file: KeyFile, owner: Owner, tables: Tables = RECORDS) -> Chains:
         """Begin with a look at the version of the tables and at the key."""
-        meta: Mapping[str, Any] = {row.name: row.value for row in connection.execute(select(tables.meta))}
-        if meta.get(_VERSION) != VERSION:
-            raise owner.error(
-                f"{owner.what} is damaged, or was written by another version of confide; use that version, restore it "
-                "from a backup, or begin anew in another place"
-            )
+        meta = check_version(connection, owner, tables)
         key = file.require()
         if not same_seal(meta.get(_KEY_CHECK), _key_check(key)):
             instead = "" if file.variable is None else f" or in {file.variable}"
@@ -272,6 +267,17 @@ class Chains:
         columns = [column.name for column in heads.columns]
         found = [row._mapping for row in rows if row.chain is not None]
         return rows[0].value, {row["chain"]: Head(**{name: row[name] for name in columns}) for row in found}
+
+
+def check_version(connection: Connection, owner: Owner, tables: Tables = RECORDS) -> Mapping[str, Any]:
+    """Return what is known about the records; refuse those of another version."""
+    meta: Mapping[str, Any] = {row.name: row.value for row in connection.execute(select(tables.meta))}
+    if meta.get(_VERSION) != VERSION:
+        raise owner.error(
+            f"{owner.what} is damaged, or was written by another version of confide; use that version, restore it "
+            "from a backup, or begin anew in another place"
+        )
+    return meta
 
 
 def newest_links(connection: Connection, tables: Tables, chain: str, most: int) -> tuple[Link, ...]:
