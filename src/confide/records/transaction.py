@@ -165,7 +165,7 @@ class Chains:
 
     def read(self, chain: str) -> tuple[Link, ...]:
         """Read all entries of a chain and check them; none if there is no such chain."""
-        head, links = self.heads().get(chain), self._links(chain)
+        head, links = self.heads().get(chain), self.links_after(chain, End())
         if head is None and not links:
             return ()
         broken = first_break(chain, links, head, self.key)
@@ -189,14 +189,12 @@ class Chains:
                 self.owner.refuse_broken(chain, Break(number=link.number, problem="is out of place or changed"))
         return tuple(sorted(result, key=lambda link: link.number))
 
-    def append(self, chain: str, text: str, *, topic: str | None = None, checked: bool = False) -> Link:
+    def append(self, chain: str, text: str, *, checked: bool = False) -> None:
         """Append a text to a chain without a state; the chain is locked and its end is checked first, as in `head`."""
         self.lock()
         head = self.head(chain, checked=checked)
         end = End() if head is None else head.end
-        link = Link.following(end.number, end.last, text, topic=topic, chain=chain, key=self.key)
-        self.write([link])
-        return link
+        self.write([Link.following(end.number, end.last, text, topic=None, chain=chain, key=self.key)])
 
     def write(self, links: Sequence[Link], state: str = "") -> None:
         """Write new entries of one chain, which is locked, and where it ends now."""
@@ -219,7 +217,7 @@ class Chains:
         named = {*heads, *self.connection.execute(select(self.tables.entries.c.chain).distinct()).scalars()}
         result = {}
         for chain in sorted(named, key=str):
-            links = self._links(chain)
+            links = self.links_after(chain, End())
             result[str(chain)] = links, first_break(chain, links, heads.get(chain), self.key)
         return result, register_fits(register, heads.values(), self.key)
 
@@ -245,12 +243,6 @@ class Chains:
         entries = self.tables.entries
         beyond = select(entries).where(entries.c.chain == chain, entries.c.number > end.number)
         return _read(self.connection.execute(beyond.order_by(entries.c.number)))
-
-    def _links(self, chain: str) -> tuple[Link, ...]:
-        entries = self.tables.entries
-        return _read(
-            self.connection.execute(select(entries).where(entries.c.chain == chain).order_by(entries.c.number))
-        )
 
     def _count(self, chain: str) -> int:
         counted = select(func.count()).select_from(self.tables.entries).where(self.tables.entries.c.chain == chain)

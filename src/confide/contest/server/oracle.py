@@ -42,7 +42,7 @@ _SECONDS = (0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 
 class Metrics:
-    """Numbers for operators, in the format of Prometheus, on a port of their own. None of them is labelled by a participant."""
+    """Numbers for operators, in the format of Prometheus. None of them is labelled by a participant."""
 
     def __init__(self) -> None:
         self.registry = prometheus_client.CollectorRegistry()
