@@ -17,6 +17,7 @@ from confide.federation.crypto.identity import Identity, SiteKey
 from confide.federation.modes.registry import MODES
 from confide.federation.policy import default_policy
 from confide.federation.site.config import SiteConfig, SiteFolder, SiteModel
+from confide.federation.site.records import SiteRecords
 from confide.federation.site.site import Site
 
 MODEL = "risk"
@@ -63,6 +64,7 @@ def open_site(folder: Path, owner: Identity, model: SiteModel) -> Site:
     place.path.mkdir(parents=True)
     SiteConfig(name=owner.name, models={MODEL: model}).write(place.path)
     place.policy.write_text(default_policy(studies=["benchmark"], modes=tuple(MODES)), encoding="utf-8")
+    SiteRecords(place).begin()
     return Site.open(place.path, owner, coordinator="coordinator@benchmark")
 
 

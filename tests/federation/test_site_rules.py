@@ -14,7 +14,16 @@ import numpy as np
 import pytest
 
 from confide.counts import ScoreCounts
-from confide.errors import FederationError
+from confide.errors import (
+    DataError,
+    FederationError,
+    LedgerError,
+    OracleError,
+    OwnFilesError,
+    ParameterError,
+    RecordsError,
+    RefusedError,
+)
 from confide.federation.coordinator.answers import summed_table
 from confide.federation.coordinator.validation import derive
 from confide.federation.crypto.identity import SiteKey
@@ -102,6 +111,36 @@ class TestGroupsBeforeMasking:
         reply = offer(network.sites["east"], network.question("secure-sum", minimum_cell=4))
         assert reply["state"] == "refused"
         assert "secure_sum_minimum_cell in its policy" in reply["message"]
+
+
+OWN_FILES = "the site's own files cannot be used; its administrator finds the reason with `confide site verify`"
+UNEXPECTED = "something unexpected went wrong at the site; its administrator finds more in the site's log"
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (RecordsError("place"), OWN_FILES),
+        (LedgerError("place"), OWN_FILES),
+        (OwnFilesError("place"), OWN_FILES),
+        (DataError("place"), UNEXPECTED),
+        (OracleError("place"), UNEXPECTED),
+        (FederationError("a rule"), "a rule"),
+        (RefusedError("a rule"), "a rule"),
+        (ParameterError("a parameter"), "a parameter"),
+    ],
+    ids=lambda one: type(one).__name__ if isinstance(one, Exception) else "",
+)
+def test_classes_of_errors_decide_what_a_coordinator_hears(
+    network: Network, monkeypatch: pytest.MonkeyPatch, error: Exception, told: str
+) -> None:
+    def broken(*_: Any) -> Any:
+        raise error
+
+    east = network.sites["east"]
+    monkeypatch.setattr(Site, "_require_approval", broken)
+    assert offer(east, asked(network, "private"))["message"] == told
+    assert logged(east.folder)[-1]["message"] == str(error), "the administrator hears everything"
 
 
 @pytest.mark.parametrize("mode", ["private", "secure-sum", "disclosure-control"])

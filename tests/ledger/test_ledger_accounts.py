@@ -13,7 +13,7 @@ from confide.errors import BudgetError, LedgerError, ParameterError
 from confide.ledger.ledger import Ledger
 from confide.ledger.question import PublicQuestion
 from confide.ledger.requests import question_about
-from tests.ledger.asking import ask
+from tests.ledger.asking import Book, ask
 from tests.ledger.places import Place
 
 
@@ -298,3 +298,39 @@ def test_accounts_of_an_older_ledger_that_undo_each_other_are_closed(
             ParameterError, match=r"so neither is charged\. If the data are others, declare another name"
         ):
             book.release(ask(), account=account, question=about("cohort"), also_charge=True)
+
+
+CHANGES = {
+    "price": "UPDATE confide_entries SET text = text || ' ' WHERE chain = 'account:a' AND number = 2",
+    "last": "DELETE FROM confide_entries WHERE chain = 'account:a' AND number = 3",
+    "head": "DELETE FROM confide_heads WHERE chain = 'account:a'",
+    "all": "DELETE FROM confide_entries WHERE chain = 'account:a'",
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_an_account_that_was_changed_gives_nothing_at_all(place: Place, change: str) -> None:
+    """Neither a new answer nor a stored one, and it cannot be opened anew."""
+    with Book(place.url) as ledger:
+        for account in ("a", "b"):
+            ledger.open_account(account, epsilon=2)
+            ledger.release(ask(), account=account)
+        place.execute(CHANGES[change])
+        for attempt in (
+            lambda: ledger.release(ask(), account="a"),
+            lambda: ledger.release(ask(n=2), account="a"),
+            lambda: ledger.quote(ask(n=2), account="a"),
+            lambda: ledger.change_caps("a", epsilon=100),
+            lambda: ledger.history("a"),
+            lambda: ledger.account("a"),
+            lambda: ledger.open_account("a"),
+        ):
+            with pytest.raises(LedgerError):
+                attempt()
+        checks = {check.account: check for check in ledger.verify().accounts}
+        assert not ledger.verify().whole
+        if change == "price":
+            assert (checks["a"].broken, checks["b"].broken) == (2, None)
+            with pytest.raises(LedgerError, match=r"account 'a'.*entry 2.*confide ledger verify"):
+                ledger.history("a")
+            assert not ledger.release(ask(n=3), account="b").reused, "the other account is whole, and goes on"

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.records.subjects import ContestSubject, LedgerSubject, SiteSubject, Subject
+from tests.records.subjects import KINDS, Subject
 from tests.servers import running_server
 
 SCHEMAS = count()
 POSTGRESQL = pytest.mark.postgresql
 FILES = [("ledger", "sqlite"), ("site", "sqlite"), ("contest", "sqlite")]
 SERVERS = [("ledger", "postgresql"), ("contest", "postgresql")]
-KINDS: dict[str, Callable[[Path, str | None], Subject]] = {
-    "ledger": LedgerSubject,
-    "site": SiteSubject,
-    "contest": ContestSubject,
-}
 
 
 @pytest.fixture(scope="session")

@@ -39,13 +39,14 @@ class Subject(ABC):
     chains: tuple[str, str]
     anchored = True
 
-    def __init__(self, home: Path, url: str | None) -> None:
+    def __init__(self, home: Path, url: str | None, *, made: bool = False) -> None:
         self.home = home
         self.server = url
         self.written = 0
-        self.begin()
-        for chain in (0, 1, 0, 1, 0):
-            self.write(chain)
+        if not made:
+            self.begin()
+            for chain in (0, 1, 0, 1, 0):
+                self.write(chain)
 
     @property
     @abstractmethod
@@ -232,3 +233,14 @@ class ContestSubject(Subject):
                 return not check_records(connection, self.place, records.key).faults
         finally:
             database.close()
+
+
+KINDS: dict[str, type[LedgerSubject] | type[SiteSubject] | type[ContestSubject]] = {
+    "ledger": LedgerSubject,
+    "site": SiteSubject,
+    "contest": ContestSubject,
+}
+
+
+def kind_of(subject: Subject) -> str:
+    return next(name for name, kind in KINDS.items() if type(subject) is kind)

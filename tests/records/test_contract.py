@@ -5,6 +5,9 @@ from __future__ import annotations
 
 import os
 import re
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,8 +19,8 @@ from confide.errors import ParameterError, RecordsError
 from confide.records import anchor as anchors
 from confide.records.anchor import Anchor
 from confide.records.chain import seal
-from confide.records.transaction import Chains
-from tests.records.subjects import Subject
+from confide.records.transaction import RECORDS, Chains
+from tests.records.subjects import LedgerSubject, Subject, kind_of
 
 COLUMNS = {
     "meta": ("name", "value"),
@@ -79,6 +82,20 @@ def test_what_is_no_text_is_found(filed: Subject) -> None:
             where = f"{column} = {value}"
             filed.execute(f"UPDATE {table} SET {column} = :before WHERE {where}", before=before[0])
     assert filed.is_whole()
+
+
+def test_the_columns_are_all_there() -> None:
+    found = {table.name.removeprefix("confide_"): tuple(table.columns.keys()) for table in RECORDS.schema.sorted_tables}
+    assert found == COLUMNS
+
+
+def test_a_changed_entry_stops_its_chain_alone(subject: Subject) -> None:
+    first = subject.chains[0]
+    subject.execute(f"UPDATE {subject.prefix}_entries SET text = text || ' ' WHERE chain = '{first}' AND number = 2")
+    assert not subject.is_whole()
+    assert subject.refuses(subject.read)
+    subject.read(1)
+    subject.write(1)
 
 
 LAST = "(SELECT max(number) FROM {p}_entries WHERE chain = '{a}')"
@@ -267,6 +284,7 @@ def test_a_key_is_made_once_for_its_owner(subject: Subject) -> None:
 
 
 def test_another_version_is_refused_with_the_next_step(subject: Subject) -> None:
+    subject.execute(f"ALTER TABLE {subject.prefix}_entries ADD COLUMN kind TEXT")
     subject.execute(f"UPDATE {subject.prefix}_meta SET value = '2' WHERE name = 'version'")
     with pytest.raises(
         RecordsError, match=r"another version of confide; use that version, restore it .* or begin anew"
@@ -336,6 +354,58 @@ def test_a_crash_at_any_step_loses_nothing_and_breaks_nothing(
     assert subject.entries() == before + stored + 1
 
 
+PROGRAM = """
+import os, signal, sys
+from pathlib import Path
+from confide.records.anchor import Anchor
+from tests.records.subjects import KINDS
+subject = KINDS[sys.argv[1]](Path(sys.argv[2]), None, made=True)
+if sys.argv[3] == "die":
+    Anchor.advance = lambda *given: os.kill(os.getpid(), signal.SIGKILL)
+print("ready", flush=True)
+sys.stdin.readline()
+for _ in range(8):
+    subject.write()
+"""
+
+
+def start(filed: Subject, how: str) -> subprocess.Popen[str]:
+    words = [sys.executable, "-c", PROGRAM, kind_of(filed), str(filed.home), how]
+    child = subprocess.Popen(
+        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=Path(__file__).parents[2], text=True
+    )
+    assert child.stdout is not None
+    assert child.stdout.readline() == "ready\n"
+    return child
+
+
+@pytest.mark.processes
+def test_processes_that_are_killed_between_commit_and_anchor_lose_nothing(filed: Subject) -> None:
+    before = filed.entries()
+    for times in (1, 2):
+        child = start(filed, "die")
+        child.communicate("go\n", timeout=100)
+        assert child.returncode == -signal.SIGKILL
+        assert filed.is_whole()
+        assert filed.entries() == before + times
+    filed.write()
+    assert filed.is_whole()
+
+
+@pytest.mark.processes
+def test_processes_take_turns(filed: Subject) -> None:
+    before, children = filed.entries(), [start(filed, "live") for _ in range(2)]
+    for child in children:
+        assert child.stdin is not None
+        child.stdin.write("go\n")
+        child.stdin.flush()
+    for child in children:
+        child.communicate(timeout=100)
+    assert [child.returncode for child in children] == [0, 0]
+    assert filed.entries() == before + 16
+    assert filed.is_whole()
+
+
 def test_nothing_is_acknowledged_that_the_anchor_could_not_take(
     filed: Subject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -403,8 +473,6 @@ def test_no_two_lists_of_parts_are_sealed_alike() -> None:
 
 
 def test_a_key_in_the_environment_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from tests.records.subjects import LedgerSubject
-
     ledger = LedgerSubject(tmp_path, None)
     monkeypatch.setenv("CONFIDE_LEDGER_KEY", "0123")
     with pytest.raises(ParameterError, match="CONFIDE_LEDGER_KEY must hold at least 64"):

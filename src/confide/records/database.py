@@ -39,7 +39,7 @@ from confide.postgresql_reach import Reach, reach_of
 from confide.records.anchor import Anchor
 from confide.records.chain import End, Owner
 from confide.records.key_file import KeyFile
-from confide.records.transaction import RECORDS, Chains, newest_links
+from confide.records.transaction import RECORDS, Chains, check_version, newest_links
 
 LOCK_SECONDS = 30
 
@@ -80,6 +80,7 @@ class Store(ABC):
         with self.explained(), self.engine.connect() as connection:
             self.begin(connection, writing=writing)
             if self.has_strange_objects(connection):
+                check_version(connection, self.owner)  # another version has other tables
                 raise self.owner.error(
                     f"{self.shown}: somebody added triggers, rules or indexes to its tables, which could undo what is "
                     f"written. {self.owner.stops}; restore it from a backup"

@@ -42,13 +42,6 @@ class SecretFile:
             )
         return content
 
-    def require(self) -> bytes:
-        """Return the content; refuse a missing file."""
-        content = self.read()
-        if content is None:
-            raise self.error(f"{self.what} {self.path} is missing; put it back from a backup")
-        return content
-
     def create(
         self, draw: Callable[[], bytes], otherwise: str = "make its folder writable", *, parents: bool = False
     ) -> None:

@@ -109,12 +109,7 @@ class Chains:
     @classmethod
     def on(cls, connection: Connection, file: KeyFile, owner: Owner, tables: Tables = RECORDS) -> Chains:
         """Begin with a look at the version of the tables and at the key."""
-        meta: Mapping[str, Any] = {row.name: row.value for row in connection.execute(select(tables.meta))}
-        if meta.get(_VERSION) != VERSION:
-            raise owner.error(
-                f"{owner.what} is damaged, or was written by another version of confide; use that version, restore it "
-                "from a backup, or begin anew in another place"
-            )
+        meta = check_version(connection, owner, tables)
         key = file.require()
         if not same_seal(meta.get(_KEY_CHECK), _key_check(key)):
             instead = "" if file.variable is None else f" or in {file.variable}"
@@ -170,7 +165,7 @@ class Chains:
 
     def read(self, chain: str) -> tuple[Link, ...]:
         """Read all entries of a chain and check them; none if there is no such chain."""
-        head, links = self.heads().get(chain), self._links(chain)
+        head, links = self.heads().get(chain), self.links_after(chain, End())
         if head is None and not links:
             return ()
         broken = first_break(chain, links, head, self.key)
@@ -194,14 +189,12 @@ class Chains:
                 self.owner.refuse_broken(chain, Break(number=link.number, problem="is out of place or changed"))
         return tuple(sorted(result, key=lambda link: link.number))
 
-    def append(self, chain: str, text: str, *, topic: str | None = None, checked: bool = False) -> Link:
+    def append(self, chain: str, text: str, *, checked: bool = False) -> None:
         """Append a text to a chain without a state; the chain is locked and its end is checked first, as in `head`."""
         self.lock()
         head = self.head(chain, checked=checked)
         end = End() if head is None else head.end
-        link = Link.following(end.number, end.last, text, topic=topic, chain=chain, key=self.key)
-        self.write([link])
-        return link
+        self.write([Link.following(end.number, end.last, text, topic=None, chain=chain, key=self.key)])
 
     def write(self, links: Sequence[Link], state: str = "") -> None:
         """Write new entries of one chain, which is locked, and where it ends now."""
@@ -224,7 +217,7 @@ class Chains:
         named = {*heads, *self.connection.execute(select(self.tables.entries.c.chain).distinct()).scalars()}
         result = {}
         for chain in sorted(named, key=str):
-            links = self._links(chain)
+            links = self.links_after(chain, End())
             result[str(chain)] = links, first_break(chain, links, heads.get(chain), self.key)
         return result, register_fits(register, heads.values(), self.key)
 
@@ -251,12 +244,6 @@ class Chains:
         beyond = select(entries).where(entries.c.chain == chain, entries.c.number > end.number)
         return _read(self.connection.execute(beyond.order_by(entries.c.number)))
 
-    def _links(self, chain: str) -> tuple[Link, ...]:
-        entries = self.tables.entries
-        return _read(
-            self.connection.execute(select(entries).where(entries.c.chain == chain).order_by(entries.c.number))
-        )
-
     def _count(self, chain: str) -> int:
         counted = select(func.count()).select_from(self.tables.entries).where(self.tables.entries.c.chain == chain)
         return int(self.connection.execute(counted).scalar_one())
@@ -272,6 +259,17 @@ class Chains:
         columns = [column.name for column in heads.columns]
         found = [row._mapping for row in rows if row.chain is not None]
         return rows[0].value, {row["chain"]: Head(**{name: row[name] for name in columns}) for row in found}
+
+
+def check_version(connection: Connection, owner: Owner, tables: Tables = RECORDS) -> Mapping[str, Any]:
+    """Return what is known about the records; refuse those of another version."""
+    meta: Mapping[str, Any] = {row.name: row.value for row in connection.execute(select(tables.meta))}
+    if meta.get(_VERSION) != VERSION:
+        raise owner.error(
+            f"{owner.what} is damaged, or was written by another version of confide; use that version, restore it "
+            "from a backup, or begin anew in another place"
+        )
+    return meta
 
 
 def newest_links(connection: Connection, tables: Tables, chain: str, most: int) -> tuple[Link, ...]:

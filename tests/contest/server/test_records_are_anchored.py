@@ -590,21 +590,6 @@ def test_the_anchor_follows_other_processes_and_never_moves_back(server: Server)
     assert server.records.anchor.read(key) == ends
 
 
-def test_a_missing_or_changed_anchor_is_refused(home: Path) -> None:
-    anchor = home / "oracle.anchor"
-    content = anchor.read_text()
-    anchor.write_text(re.sub(r"\[\d+,", "[1,", content))
-    for use in (administration.verify, start):
-        with pytest.raises(HomeError, match=r"restore it and the database"):
-            use(home)
-    anchor.unlink()
-    for use in (administration.verify, start):
-        with pytest.raises(HomeError, match="put it back"):
-            use(home)
-    anchor.write_text(content)
-    administration.verify(home)
-
-
 def test_a_database_of_another_home_is_refused_and_stays_as_it_was(home: Path, tmp_path: Path) -> None:
     for name, with_key in (("empty", False), ("other", True)):
         other = tmp_path / name

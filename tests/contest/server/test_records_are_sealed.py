@@ -79,15 +79,7 @@ REMOVED = "DELETE FROM oracle_submissions WHERE id = " + FIRST  # noqa: S608
         (REMOVED,),
         ("UPDATE oracle_members SET name = 'somebody else' WHERE id = (SELECT max(id) FROM oracle_members)",),
         ("UPDATE oracle_contests SET state = 'closed'",),
-        ("DELETE FROM oracle_entries WHERE number = (SELECT max(number) FROM oracle_entries)",),
-        ("DELETE FROM oracle_entries WHERE number = 2",),
         ("UPDATE oracle_entries SET text = replace(text, 'submission', 'other') WHERE number = 5",),
-        ("UPDATE oracle_entries SET number = 99 WHERE number = 3",),
-        (
-            "DELETE FROM oracle_entries WHERE number = (SELECT max(number) FROM oracle_entries)",
-            "UPDATE oracle_heads SET number = number - 1, "
-            "last = (SELECT seal FROM oracle_entries ORDER BY number DESC LIMIT 1)",
-        ),
         ("INSERT INTO oracle_finals VALUES ('heart', 'now', '{}', '{}')",),
         (changed("goodness = 99"),),
         (changed("standard_error = 0"),),

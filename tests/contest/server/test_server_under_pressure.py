@@ -26,8 +26,8 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from confide.contest.server.home import Settings
-from confide.contest.server.metrics import Metrics
 from confide.contest.server.middleware import Guard
+from confide.contest.server.oracle import Metrics
 from confide.contest.server.run import DRAIN_SECONDS, Protocol, most_connections
 from tests.contest.server.running import PARQUET, Running, launch, served, small_contest
 from tests.contest.server.test_submissions_over_http import problem

@@ -16,6 +16,7 @@ from confide.federation.flare.session import FederationSession, open_session
 from confide.federation.flare.signing import Federation, provision
 from confide.federation.policy import default_policy
 from confide.federation.site.config import SiteConfig, SiteFolder, SiteModel
+from confide.federation.site.records import SiteRecords
 from tests.federation.flare import registered
 from tests.federation.joining import join
 from tests.federation.network import MODES
@@ -68,6 +69,7 @@ def make_site(federation: Federation, name: str, folder: Path) -> SiteFolder:
     models = {model: SiteModel(data="rows.csv", label="y", score=model) for model in MODELS}
     SiteConfig(name=name, models=models, folder=folder).write(folder)
     place.policy.write_text(default_policy(studies=STUDIES, modes=MODES))
+    SiteRecords(place).begin()
     return place
 
 

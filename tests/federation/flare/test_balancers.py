@@ -17,6 +17,7 @@ from confide.federation.flare.session import open_session
 from confide.federation.flare.signing import provision
 from confide.federation.policy import default_policy
 from confide.federation.site.config import SiteConfig, SiteFolder, SiteModel
+from confide.federation.site.records import SiteRecords
 from tests.federation.joining import join
 from tests.federation.network import MODES
 from tests.ports import free_port
@@ -37,6 +38,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Federatio
     (place.path / "rows.csv").write_text("y,s\n" + "1,0.7\n0,0.2\n" * 10)
     SiteConfig(name="a", models={"m": SiteModel(data="rows.csv", label="y", score="s")}).write(place.path)
     place.policy.write_text(default_policy(studies=("x",), modes=MODES))
+    SiteRecords(place).begin()
     with ExitStack() as running:
         running.callback(start_server(federation, seconds=PATIENCE).stop)
         running.callback(start_site(place).stop)

@@ -15,6 +15,7 @@ from confide.federation.flare.processes import find_running, working_in
 from confide.federation.flare.signing import provision
 from confide.federation.policy import default_policy
 from confide.federation.site.config import SiteConfig, SiteFolder, SiteModel
+from confide.federation.site.records import SiteRecords
 from tests.federation.joining import join
 from tests.federation.network import MODES
 from tests.ports import free_port
@@ -63,6 +64,7 @@ def test_a_killed_command_leaves_no_engine(verb: str, tmp_path: Path) -> None:
     (place.path / "rows.csv").write_text("y,s\n" + "1,0.7\n0,0.2\n" * 10)
     SiteConfig(name="a", models={"m": SiteModel(data="rows.csv", label="y", score="s")}).write(place.path)
     place.policy.write_text(default_policy(studies=("x",), modes=MODES))
+    SiteRecords(place).begin()
     folder, kit = (federation.folder, federation.server_kit) if verb == "federation" else (place.path, place.kit)
     command = subprocess.Popen(
         [sys.executable, "-m", "confide", verb, "start", str(folder)],

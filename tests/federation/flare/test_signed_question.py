@@ -28,6 +28,7 @@ from confide.federation.flare.signing import provision
 from confide.federation.protocol import ANSWER, OFFER
 from confide.federation.question import PROTOCOL, Question
 from confide.federation.site.config import SiteConfig, SiteFolder, SiteModel
+from confide.federation.site.records import SiteRecords
 from tests.federation.joining import join
 from tests.federation.site_books import logged
 
@@ -76,6 +77,7 @@ def federation(tmp_path_factory: pytest.TempPathFactory) -> Federation:
 def deployed(federation: Federation, tmp_path: Path) -> Deployed:
     site = SiteFolder(tmp_path / "a")
     join(federation, "a", site)
+    SiteRecords(site).begin()
     made = Deployed(federation, site.kit, SignedQuestion.sign(QUESTION, startup_of(federation)))
     shutil.copytree(signed_job(federation, QUESTION, tmp_path / "job") / "app", made.app)
     return made

@@ -1,4 +1,4 @@
-"""Everything that a running server shares, and answers that are paid one by one."""
+"""Everything that a running server shares: its queue, its metrics, and answers that are paid one by one."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
+from wsgiref.simple_server import WSGIServer
 
 import anyio
 import anyio.to_thread
+import prometheus_client
 
 from confide.contest.bundles import ServerBundle
 from confide.contest.server.boards import Boards, Scored, Scorer, masked_scorer
 from confide.contest.server.contests import LoadedContest, import_bundle, load_contests
 from confide.contest.server.database import Database
 from confide.contest.server.home import Home, Settings, probe
-from confide.contest.server.metrics import Metrics
 from confide.contest.server.problems import LOG, Kind, Refused, place_of
 from confide.contest.server.records import Records
 from confide.contest.server.submissions import Recorder
@@ -35,6 +36,40 @@ _Result = TypeVar("_Result")
 RETRY_SECONDS = 2
 UNCOUNTED_SECONDS = 600.0
 """Time in which the files of a token that were not scored are counted."""
+
+
+_SECONDS = (0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+
+
+class Metrics:
+    """Numbers for operators, in the format of Prometheus. None of them is labelled by a participant."""
+
+    def __init__(self) -> None:
+        self.registry = prometheus_client.CollectorRegistry()
+        self.requests = prometheus_client.Counter(
+            "confide_requests",
+            "Requests by route, method and status.",
+            ["route", "method", "status"],
+            registry=self.registry,
+        )
+        self.seconds = prometheus_client.Histogram(
+            "confide_request_seconds",
+            "Duration of requests by route.",
+            ["route"],
+            registry=self.registry,
+            buckets=_SECONDS,
+        )
+        self.submissions = prometheus_client.Counter(
+            "confide_submissions", "Files by contest and result.", ["contest", "result"], registry=self.registry
+        )
+        self.waiting = prometheus_client.Gauge(
+            "confide_files_waiting", "Files that are read or wait.", registry=self.registry
+        )
+
+    def serve(self, port: int) -> WSGIServer:
+        """Answer on a port of the loopback interface, in a thread."""
+        server, _thread = prometheus_client.start_http_server(port, addr="127.0.0.1", registry=self.registry)
+        return server
 
 
 class Queue:

@@ -111,8 +111,7 @@ class Records:
             chains = chains_on(connection, self.key)
             chains.lock()
             known, head = is_known(connection, contest), chains.heads().get(contest)
-            seen = self.anchor.seen(self.key).get(contest)
-            if known != (head is not None) or (seen is not None and not chains.holds(contest, head, seen)):
+            if known != (head is not None) or (not known and contest in self.anchor.seen(self.key)):
                 raise older(contest)
             yield Writer(
                 chains=chains,

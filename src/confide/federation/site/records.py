@@ -101,7 +101,11 @@ class SiteRecords:
 
     def are_used(self) -> bool:
         """Return whether the site was asked anything, or its records are damaged."""
-        return any(check.entries or check.problem is not None for check in self.check())
+        try:
+            made = self.exists()
+        except RecordsError:
+            return True
+        return made and any(check.entries or check.problem is not None for check in self.check())
 
     def begin(self) -> None:
         """Make the records of a new site, unless there are some."""
@@ -169,8 +173,7 @@ class SiteRecords:
         """Check all entries of all chains but the ledger's, which checks itself."""
         names = (REQUESTS, APPROVALS, REGISTER)
         try:
-            if not self.exists():
-                return tuple(LogCheck(name=name, entries=0) for name in names)
+            self._require_made()
             with self.store.inspecting() as (records, anchored):
                 found, complete = records.breaks()
         except RecordsError as error:

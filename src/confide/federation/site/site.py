@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from confide.errors import (
+    ConfideError,
     DataError,
     FederationError,
     OwnFilesError,
@@ -119,7 +120,7 @@ class Site:
             self.records.require()
             with self.records.one_request():
                 return self._handled(handlers, topic, request)
-        except RecordsError:  # without its records a site neither answers nor can log why; `confide site verify` tells
+        except ConfideError:  # without its records a site neither answers nor can log why; `confide site verify` tells
             return self._no(SiteState.FAILED, _OWN_FILES)
 
     def _handled(
@@ -144,6 +145,9 @@ class Site:
             return self._no(SiteState.FAILED, _OWN_FILES)
         except (FederationError, UsageError) as error:
             return self._said(topic, request, SiteState.FAILED, str(error))
+        except ConfideError as error:
+            self._log(topic, request, SiteState.FAILED, str(error))
+            return self._no(SiteState.FAILED, _UNEXPECTED)
         except Exception as error:  # a site must reply, and must not show what an unknown error might hold
             self._log(topic, request, SiteState.FAILED, f"{_UNEXPECTED} [{type(error).__name__}]")
             return self._no(SiteState.FAILED, _UNEXPECTED)
