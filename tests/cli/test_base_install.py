@@ -15,8 +15,8 @@ from confide.examples import HEART_ATTACK
 pytestmark = pytest.mark.processes
 
 PACKAGES = (
-    "numba llvmlite opendp flint sqlalchemy ibis sqlglot pyarrow pandas sklearn psycopg joblib fastapi starlette uvicorn "
-    "alembic jinja2 cryptography nvflare psutil pyspark dp_accounting onnx onnxruntime docx polars torch"
+    "numba llvmlite opendp flint sqlalchemy ibis sqlglot pyarrow pandas sklearn psycopg joblib fastapi starlette "
+    "uvicorn alembic jinja2 cryptography nvflare psutil pyspark dp_accounting onnx onnxruntime docx polars torch"
 )
 EXTRAS = tuple(PACKAGES.split())
 

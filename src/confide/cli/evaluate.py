@@ -20,10 +20,7 @@ from confide.cli.options import (
     split_columns,
 )
 from confide.errors import ParameterError
-from confide.kernels import compiler_installed
 from confide.tasks.output_files import check_report
-
-_LARGE = 5_000_000  # rows, from which counting takes longer without compiled loops
 
 if TYPE_CHECKING:
     from confide.evaluation.evaluation import Evaluation
@@ -244,6 +241,7 @@ def evaluate(
     check_places(local_file(source), report, figures, tables)
     with output.counted_steps("reading and evaluating") as progress:
         from confide.tasks.evaluate import evaluate as task
+        from confide.tasks.evaluate import speed_notes
 
         evaluation = task(
             source,
@@ -269,5 +267,5 @@ def evaluate(
         ).with_command(sys.argv[1:])
     write(evaluation, source, report, figures, tables)
     show(evaluation, as_json=as_json)
-    if (evaluation.rows or 0) >= _LARGE and not compiler_installed():
-        typer.echo("Large files take about half the time with compiled loops: pip install 'confide[fast]'", err=True)
+    for note in speed_notes(evaluation):
+        typer.echo(note, err=True)
