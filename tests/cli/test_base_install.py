@@ -97,3 +97,9 @@ def test_a_participant_checks_a_file(ending: str, tmp_path: Path) -> None:
     done = confide("contest", "check", template, scores)
     assert done.returncode == 0, done.stderr
     assert "fits contest" in done.stdout
+
+
+def test_python_names_the_extra_too() -> None:
+    code = RUN.rpartition("from confide.cli.main")[0] + "import confide\nconfide.release"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "UsageError: release needs python-flint: pip install 'confide[private]'" in done.stderr
