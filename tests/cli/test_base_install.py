@@ -14,23 +14,11 @@ from confide.examples import HEART_ATTACK
 
 pytestmark = pytest.mark.processes
 
-EXTRAS = (
-    *(
-        "numba",
-        "llvmlite",
-        "opendp",
-        "flint",
-        "sqlalchemy",
-        "ibis",
-        "sqlglot",
-        "pyarrow",
-        "pandas",
-        "sklearn",
-        "joblib",
-    ),
-    *("psycopg", "fastapi", "starlette", "uvicorn", "alembic", "jinja2", "cryptography", "nvflare", "psutil"),
-    *("pyspark", "dp_accounting", "onnx", "onnxruntime", "docx", "polars", "torch"),
+PACKAGES = (
+    "numba llvmlite opendp flint sqlalchemy ibis sqlglot pyarrow pandas sklearn psycopg joblib fastapi starlette "
+    "uvicorn alembic jinja2 cryptography nvflare psutil pyspark dp_accounting onnx onnxruntime docx polars torch"
 )
+EXTRAS = tuple(PACKAGES.split())
 
 RUN = f"""
 import sys
@@ -72,6 +60,16 @@ def test_a_file_is_evaluated_and_reported(options: list[str], tmp_path: Path, mo
     assert "0.80" in done.stdout or (tmp_path / "report.html").stat().st_size > 50_000
 
 
+def test_a_large_file_names_the_extra_that_counts_it_faster(tmp_path: Path) -> None:
+    file = tmp_path / "rows.parquet"
+    rows = "SELECT i % 3 = 0 AS y, i % 1000 / 1000 + (i % 3 = 0)::INT AS s FROM range(5000000) AS t(i)"
+    duckdb.execute(f"COPY ({rows}) TO '{file}'")
+    done = confide("evaluate", file, "--label", "y", "--score", "s", "--replicates", "0")
+    assert done.returncode == 0, done.stderr
+    assert "confide[fast]" in done.stderr
+    assert "confide[fast]" not in confide("evaluate", *COLUMNS, "--replicates", "0").stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "extra"),
     [
@@ -99,3 +97,9 @@ def test_a_participant_checks_a_file(ending: str, tmp_path: Path) -> None:
     done = confide("contest", "check", template, scores)
     assert done.returncode == 0, done.stderr
     assert "fits contest" in done.stdout
+
+
+def test_python_names_the_extra_too() -> None:
+    code = RUN.rpartition("from confide.cli.main")[0] + "import confide\nconfide.release"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "UsageError: release needs python-flint: pip install 'confide[private]'" in done.stderr

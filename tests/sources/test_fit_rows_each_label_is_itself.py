@@ -365,6 +365,35 @@ def test_exact_evaluations_find_adjacent_labels(tmp_path: Path) -> None:
         assert counts.counts.total_positives == 30
 
 
+@WAYS
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        ("UBIGINT", [2**64 - 1, 2**64 - 2]),
+        ("BIGINT", [-(2**63), -(2**63) + 1]),
+        ("HUGEINT", [2**127 - 1, 2**127 - 2]),
+        ("DECIMAL(38, 37)", [Decimal("1E-37"), Decimal("2E-37")]),
+        ("FLOAT", [0.1, 0.4]),
+        ("BOOLEAN", [True, False]),
+    ],
+)
+def test_exact_evaluations_find_labels_at_the_ends_of_their_types(kind: str, values: list[Any], held_by: Any) -> None:
+    connection = ibis.duckdb.connect()
+    connection.raw_sql(f"CREATE TABLE t (label {kind}, score DOUBLE)")
+    connection.con.executemany("INSERT INTO t VALUES (?, ?)", [(str(value), 0.5) for value in [*values, values[1]]])
+    for value, expected in zip(values, (1, 2), strict=True):
+        counts = count_table(held_by(connection), label="label", score="score", positive=value).counts
+        assert (counts.total_positives, counts.total_negatives) == (expected, 3 - expected)
+
+
+def test_a_result_that_was_left_unread_is_no_hindrance() -> None:
+    connection = duckdb.connect()
+    table = DuckTable(connection, "SELECT i FROM range(100000) AS t(i)")
+    next(table.value_batches(10))
+    next(table.number_batches())
+    assert table.aggregate(rows=table.count()).rows() == [{"rows": 100_000}]
+
+
 def test_in_postgresql() -> None:
     with running_server() as server:
         connection = ibis.connect(server.get_uri())

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import ibis
 import numpy as np
 import pyarrow as pa
@@ -18,7 +19,8 @@ import confide
 from confide.errors import DataError
 from confide.intervals import compare_auc, rank_summary
 from confide.kernels.sums import sum_counts
-from confide.sources import engine_tables, rank_tables, score_cells
+from confide.sources import arrays, engine_tables, rank_tables, score_cells
+from confide.sources.duckdb_tables import DuckTable
 from confide.sources.rank_tables import rank_in_engine, rank_streamed, sum_in_engine, sum_streamed, thin_counts
 from confide.sources.score_cells import find_cells
 from tests.examples import examples
@@ -57,6 +59,21 @@ def table_of(connection: Any, labels: Any, scores: Any) -> Any:
 
 
 @pytest.mark.few(2)
+@pytest.mark.parametrize("name", SCORES)
+def test_sums_without_a_compiler_are_those_of_numpy(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (rank_tables, arrays):
+        monkeypatch.setattr(module, "compiler_installed", lambda: False)
+    labels, scores = LABELLED[name], np.asarray(SCORES[name], dtype=np.float64)
+    duck = duckdb.connect()
+    duck.register("given", {"label": labels.astype(np.int64), "score": scores})
+    rows = DuckTable(duck, "SELECT * FROM given")
+    ends = float(scores.min()), float(scores.max())
+    assert_same_sums(sum_streamed(rows, ends, scores.size), expected_sums(name))
+    monkeypatch.setattr(rank_tables, "MOST_ROWS", 200)
+    monkeypatch.setattr(rank_tables, "_RANGE_ROWS", 200)
+    assert_same_sums(sum_streamed(rows, ends, scores.size), expected_sums(name))
+
+
 @pytest.mark.parametrize("name", SCORES)
 def test_sums_and_points_are_those_of_numpy(
     name: str, connection: Any, small_ranges: None, monkeypatch: pytest.MonkeyPatch
@@ -127,7 +144,12 @@ def test_means_of_points_are_those_of_their_rows() -> None:
     np.testing.assert_allclose(means - 1e6, expected, rtol=0, atol=1e-8)
 
 
-def test_files_with_many_rows_are_summed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_ranges: None) -> None:
+@pytest.mark.parametrize("compiled", [True, False])
+def test_files_with_many_rows_are_summed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_ranges: None, compiled: bool
+) -> None:
+    for module in (rank_tables, arrays):
+        monkeypatch.setattr(module, "compiler_installed", lambda: compiled)
     monkeypatch.setattr(rank_tables, "STREAMED_ROWS", 100)
     monkeypatch.setattr(rank_tables, "MOST_SCORES", 100)
     file = tmp_path / "rows.parquet"

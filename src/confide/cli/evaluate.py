@@ -137,7 +137,10 @@ def evaluate(
     check_places(local_file(source), report, figures, tables)
     with output.counted_steps("reading and evaluating") as progress:
         from confide.tasks.evaluate import evaluate as task
+        from confide.tasks.evaluate import speed_notes
 
         evaluation = task(source, **request.keywords, progress=progress).with_command(sys.argv[1:])
     write(evaluation, source, report, figures, tables)
     show(evaluation, as_json=as_json)
+    for note in speed_notes(evaluation):
+        typer.echo(note, err=True)

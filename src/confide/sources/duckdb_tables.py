@@ -384,6 +384,7 @@ class DuckTable:
 
     def number_batches(self) -> Iterator[dict[str, NDArray[Any]]]:
         """Yield columns of numbers, of which none is null, some rows at a time."""
+        self.connection.execute("SELECT 1").fetchall()  # ends a result that nobody has read to its end
         return number_batches(self.connection.sql(self.query))
 
 
@@ -427,7 +428,7 @@ def _written(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).upper()
     if isinstance(value, int):
-        return f"CAST({value} AS BIGINT)"
+        return f"CAST({value} AS BIGINT)" if -(1 << 63) <= value < 1 << 63 else f"({value})"
     return f"CAST({quoted_text(repr(value))} AS DOUBLE)" if isinstance(value, float) else quoted_text(value)
 
 

@@ -222,7 +222,7 @@ _BATCH_ROWS = 1 << 15
 
 
 def read_rows(source: Any, encoding: Encoding, *, label: str, positive: object = None) -> FeatureRows:
-    """Read an Ibis table, the file at a path or lists of values by column, as rows with labels (see `private_labels`).
+    """Read a table, the file at a path or lists of values by column, as rows with labels (see `private_labels`).
 
     A single class is no error, as the absence of a class is private.
     """
@@ -240,7 +240,7 @@ def read_rows(source: Any, encoding: Encoding, *, label: str, positive: object =
 
 
 def read_features(source: Any, encoding: Encoding) -> FeatureRows:
-    """Read an Ibis table, or the file at a path, as rows whose labels are not known: all False. None is no error."""
+    """Read a table, or the file at a path, as rows whose labels are not known: all False. None is no error."""
     encoder = RowEncoder(encoding)
     with discreet(source, private=True):
         parts = [encoder(batch) for batch in _batches(source, encoding.columns, encoding.text_columns)]

@@ -157,7 +157,7 @@ class FitRows:
 
 
 def fit_rows(table: Any, *, label: str, score: str, positive: object, parse_text: bool) -> FitRows:
-    """Check an Ibis table for private counting; with `parse_text` scores may be written as text."""
+    """Check a table for private counting; with `parse_text` scores may be written as text."""
     ColumnError.require([label, score], list(table.columns))
     check_type(table[label])
     labels = PrivateLabels(label, _as_written(positive, table[label].type()))

@@ -104,7 +104,7 @@ def explaining_swaps(read: Callable[[], tuple[ArrayLike, ArrayLike]], advice: st
 
 
 def first_rows(table: Any, label: str, score: str) -> tuple[list[Any], list[Any]]:
-    """Return the labels and scores of the first rows of a file, an Ibis table or a dataframe."""
+    """Return the labels and scores of the first rows of a file, a table or a dataframe."""
     if isinstance(table, str | Path):
         from confide.sources.duckdb_files import open_file
 

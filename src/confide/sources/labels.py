@@ -38,7 +38,8 @@ def positive_value(values: Sequence[Any], positive: object = None, *, one_class:
     if positive is None:
         chosen = _well_known(values)
     else:
-        chosen = next((value for value in values if _same(value, positive)), None)
+        ranked = (value for same in (_equal_or_alike, _same) for value in values if same(value, positive))
+        chosen = next(ranked, None)  # neighbouring whole numbers may be the same float
         if chosen is None and not (one_class and len(values) == 1):
             raise ParameterError(f"no row has the positive label {positive!r}; {_near(values, positive)}")
     if one_class and len(values) == 1 and (positive is not None or _text(values[0]) in _KNOWN):
@@ -190,9 +191,11 @@ def _text(value: object) -> str:
     return str(value).strip().lower()
 
 
+def _equal_or_alike(value: object, wanted: object) -> bool:
+    return bool(value == wanted) or str(value) == str(wanted)
+
+
 def _same(value: object, wanted: object) -> bool:
-    if value == wanted or str(value) == str(wanted):
-        return True
     try:
         return not isinstance(value, str) and float(value) == float(wanted)  # type: ignore[arg-type]
     except (TypeError, ValueError):

@@ -5,9 +5,10 @@ The order is the same for every source: types of columns, rows without a score, 
 
 Ranks of one score need neither: see `rank_tables`.
 
-Any Ibis table works: DuckDB over files, PostgreSQL, Spark, ... One query looks at the columns (how
-many rows, anything missing, how many distinct scores); then either the engine groups by score and
-sends one row for each, or it streams the columns that are needed to the counting kernel.
+A table is DuckDB's own (`DuckTable`: files and databases of DuckDB) or one of Ibis (PostgreSQL, Spark, ...), which
+answer to the same interface. One query looks at the columns (how many rows, anything missing, how many distinct
+scores); then either the engine groups by score and sends one row for each, or it streams the columns that are needed to
+the counting kernel.
 """
 
 from __future__ import annotations
@@ -236,7 +237,7 @@ def count_table(
     one_class: bool = False,
     missing: Missing = "refuse",
 ) -> CountedTable:
-    """Count an Ibis table, or the file at a path, by score.
+    """Count a table of DuckDB or of Ibis, or the file at a path, by score.
 
     With `one_class` rows are private: a single label is allowed, as are labels that are not `positive`, and each row
     is read by itself (see `fit_rows`).
@@ -278,9 +279,8 @@ def table_column(table: Any, column: str) -> FloatArray:
         ColumnError.require([column], list(held.columns))
         if not held[column].type().is_numeric():
             raise ScoreError(f"column {column!r} does not hold numbers; name a column of scores")
-        values = as_number(held[column])
-        found = held.select(value=values).filter(~held.select(value=values).value.isnull())
-        return fetch_columns(found, {"value": np.float64})["value"]
+        chosen = held.select(value=as_number(held[column]))
+        return fetch_columns(chosen.filter(~chosen.value.isnull()), {"value": np.float64})["value"]
 
 
 @contextmanager
@@ -302,7 +302,7 @@ def discreet(source: Any, *, private: bool = False) -> Iterator[None]:
 
 
 def as_table(source: Any, *, as_written: bool = False, columns: Sequence[str] | None = None) -> Any:
-    """Return an Ibis table: the one given, or one that reads the file at a path (see `open_file`)."""
+    """Return the table that is given, of DuckDB or of Ibis, or that of the file at a path (see `open_file`)."""
     if isinstance(source, str | Path):
         from confide.sources.duckdb_files import open_file
 

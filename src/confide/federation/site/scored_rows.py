@@ -59,24 +59,21 @@ def feature_frames(
     for name in (label, *features):
         check_type(table[name])
     written = isinstance(data, Path) and data.suffix.lower() not in _TYPED
+    parsed = {place: name for place, name in enumerate(features) if written and name not in text}
     texts = {name: name in text or _is_text(table[name].type()) for name in features}
     chosen = {
         f"value{place}": table[name].nullif("") if written else _typed(table[name], name in text)
         for place, name in enumerate(features)
     }
-    numbers = {
-        f"number{place}": table[name].try_cast("float64")
-        for place, name in enumerate(features)
-        if written and name not in text
-    }
+    numbers = {f"number{place}": table[name].try_cast("float64") for place, name in parsed.items()}
     exact = ExactColumn.of(table[label], compared=False)
     rows = table.select(label=exact.code, **chosen, **numbers)
     for batch in value_batches(rows, _BATCH_ROWS):
         columns: dict[str, Any] = {}
         for place, name in enumerate(features):
-            values, read = batch[f"value{place}"], batch.get(f"number{place}")
-            if read is not None:
-                columns[name] = _numbers_or_text(read, values)
+            values = batch[f"value{place}"]
+            if place in parsed:
+                columns[name] = _numbers_or_text(batch[f"number{place}"], values)
             else:
                 columns[name] = _texts(values) if texts[name] else _floats(values)
         yield exact.values(batch["label"]), _frame(columns)
