@@ -17,8 +17,8 @@ from tests.cli.commands import STRICT
 
 SHARED = {"cli", "errors", "files", "_lazy"}
 COUNTING = {
-    "blocks", "counts", "curves", "device", "evaluation", "features", "intervals", "metrics", "normal", "predictions",
-    "sources", "tasks",
+    "blocks", "counts", "curves", "device", "evaluation", "features", "intervals", "kernels", "metrics", "normal",
+    "predictions", "sources", "tasks",
 }  # fmt: skip
 PAYING = (COUNTING - {"evaluation"}) | {"grid", "ledger", "postgresql_reach", "privacy", "releases"}
 EXPOSURE = {"attacks", "kernels", "grid", "privacy", "releases"}  # the page shows what its numbers would give away

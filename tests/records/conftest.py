@@ -13,7 +13,6 @@ from tests.records.subjects import KINDS, Subject
 from tests.servers import running_server
 
 SCHEMAS = count()
-POSTGRESQL = pytest.mark.postgresql
 FILES = [("ledger", "sqlite"), ("site", "sqlite"), ("contest", "sqlite")]
 SERVERS = [("ledger", "postgresql"), ("contest", "postgresql")]
 
@@ -48,9 +47,7 @@ def build(request: pytest.FixtureRequest, tmp_path: Path) -> Subject:
     return KINDS[kind](home, url)
 
 
-@pytest.fixture(
-    params=[*FILES, *(pytest.param(one, marks=POSTGRESQL) for one in SERVERS)], ids=lambda one: "-".join(one)
-)
+@pytest.fixture(params=[*FILES, *SERVERS], ids=lambda one: "-".join(one))
 def subject(request: pytest.FixtureRequest, tmp_path: Path) -> Subject:
     """Each keeper on each database."""
     return build(request, tmp_path)

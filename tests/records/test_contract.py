@@ -44,7 +44,6 @@ def update(subject: Subject, name: str, column: str, value: object, where: dict[
     subject.execute(f"UPDATE {subject.prefix}_{name} SET {column} = :value WHERE {condition}", value=value, **values)
 
 
-@pytest.mark.slow
 def test_every_changed_cell_is_found_and_blocks(subject: Subject) -> None:
     assert subject.is_whole()
     tried = 0
@@ -67,7 +66,6 @@ def test_every_changed_cell_is_found_and_blocks(subject: Subject) -> None:
     subject.write()
 
 
-@pytest.mark.slow
 def test_what_is_no_text_is_found(filed: Subject) -> None:
     """SQLite keeps anything in any column."""
     first, table = filed.chains[0], f"{filed.prefix}_entries"
@@ -147,7 +145,6 @@ STATEMENTS = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("what", STATEMENTS)
 def test_entries_cannot_be_moved_added_or_removed(subject: Subject, what: str) -> None:
     first, second = subject.chains

@@ -127,7 +127,10 @@ def test_tables(doors: Doors, reason: str, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize("reason", ["host", "refused", "certificate", "no-password", "password", "database"])
 def test_ledgers(doors: Doors, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
     surroundings(reason, monkeypatch)
-    with Ledger(doors.url(reason)) as ledger, pytest.raises(LedgerError, match="Nothing is released") as caught:
+    with (
+        Ledger(doors.url(reason)) as ledger,
+        pytest.raises(LedgerError, match="Nothing is charged or released") as caught,
+    ):
         ledger.accounts()
     discreet(caught.value, REASONS[reason], doors)
 

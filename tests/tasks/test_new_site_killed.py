@@ -162,7 +162,6 @@ def test_rules_that_stand_in_a_policy_are_not_replaced(requested: Requested, tmp
     assert not place.config.exists()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("used", ["asked", "started", "damaged"])
 def test_a_site_that_was_used_is_not_set_up_again(requested: Requested, tmp_path: Path, used: str) -> None:
     """Its configuration was lost: its records stay as they are."""
