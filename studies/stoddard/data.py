@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from confide.errors import ColumnError, LabelError, OneClassError, ParameterError, UsageError, did_you_mean
 from confide.features import FeatureRows, Integers
+from confide.sources.engine_tables import fetch_columns
 from confide.sources.tables import as_table, discreet
 from confide.sources.words import words_of
 from studies.data_files import DataFile
@@ -194,12 +195,12 @@ def _columns(file: Path, corpus: Corpus) -> tuple[NDArray[np.bool_], list[str]]:
     with discreet(file):
         table = as_table(file)
         ColumnError.require([corpus.label, "text"], list(table.columns))
-        held = table.select(corpus.label, "text").to_pyarrow()
-    said = [str(value) for value in held.column(corpus.label).to_pylist()]
+        held = fetch_columns(table.select(corpus.label, "text"), {corpus.label: object, "text": object})
+    said = [str(value) for value in held[corpus.label]]
     if not set(said) <= {corpus.positive, corpus.negative}:
         raise LabelError(
             f"column {corpus.label!r} of {corpus.file} must hold {corpus.positive} and {corpus.negative} alone; check "
             "that the file is the one that is meant"
         )
-    texts = ["" if text is None else str(text) for text in held.column("text").to_pylist()]
+    texts = ["" if text is None else str(text) for text in held["text"]]
     return np.array([value == corpus.positive for value in said], dtype=np.bool_), texts

@@ -20,7 +20,7 @@ COUNTING = {
     "blocks", "counts", "curves", "device", "evaluation", "features", "intervals", "kernels", "metrics", "normal",
     "predictions", "sources", "tasks",
 }  # fmt: skip
-PAYING = (COUNTING - {"evaluation"}) | {"grid", "ledger", "postgresql_reach", "privacy", "releases"}
+PAYING = (COUNTING - {"evaluation"}) | {"grid", "ledger", "postgresql_reach", "privacy", "records", "releases"}
 EXPOSURE = {"attacks", "kernels", "grid", "privacy", "releases"}  # the page shows what its numbers would give away
 
 ROOMS = {

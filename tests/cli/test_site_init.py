@@ -205,7 +205,7 @@ def test_a_file_that_is_no_kit_leaves_the_request_as_it_was(provisioned: Hospita
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     answer = confide("site", "init", kit, folder, *COLUMNS, "--data", provisioned.rows("north"))
     assert answer.code == 1
-    assert "no kit" in answer.err
+    assert "not a site's kit" in answer.err
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     assert confide("site", "init", good, folder, *COLUMNS, "--data", provisioned.rows("north")).code == 0
 

@@ -43,7 +43,7 @@ class DuckType:
 
     def is_string(self) -> bool:
         """Return whether values are text."""
-        return self.name == "VARCHAR" or self.name.startswith("ENUM(")
+        return self.name == "VARCHAR" or (self.name.startswith("ENUM(") and self.name.endswith(")"))
 
     def is_boolean(self) -> bool:
         """Return whether values are true or false."""
@@ -55,7 +55,7 @@ class DuckType:
 
     def is_decimal(self) -> bool:
         """Return whether values are numbers with a fixed number of decimals."""
-        return self.name == "HUGEINT" or self.name.startswith("DECIMAL(")
+        return self.name == "HUGEINT" or (self.name.startswith("DECIMAL(") and self.name.endswith(")"))
 
     def is_floating(self) -> bool:
         """Return whether values are floats."""
