@@ -134,7 +134,8 @@ def history(
 def verify(ledger: options.LedgerOption = None, as_json: options.AsJson = False) -> None:
     """Check every entry of every account; exit with 1 if something was changed behind the ledger's back.
 
-    An older copy of the whole ledger, put back in its place, cannot be told from the ledger of that time.
+    An older copy of the whole ledger, put back in its place with the anchor beside it, cannot be told from the
+    ledger of that time.
 
     Example:
 

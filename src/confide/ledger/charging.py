@@ -22,8 +22,8 @@ Answers to one request are stored at one length, which follows from public facts
 for an answer then reveals nothing about its noise. A longer answer is a failure.
 
 Assumptions: the number of steps that drawing takes, and whether a process dies in it, reveal nothing (see the threat
-model on time), and committed data stay. An older copy of the ledger forgets charges and answers alike, and cannot be
-detected.
+model on time), and committed data stay. An older copy of the ledger and its anchor, put back together, forgets charges
+and answers alike, and cannot be detected.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ class SiteRecords:
 
     def exists(self) -> bool:
         """Return whether there are records; refuse those of an older version, and what is left of removed ones."""
-        older = [name for name in _OLDER if (self.folder.path / name).exists()]
+        older = self._older()
         if older and not self.folder.database.exists():
             raise RecordsError(
                 f"{self.folder.path} holds records of an older version of confide ({', '.join(older)}), which kept "
@@ -99,10 +99,15 @@ class SiteRecords:
             )
         return self.store.exists()
 
+    def _older(self) -> list[str]:
+        return [name for name in _OLDER if (self.folder.path / name).exists()]
+
     def are_used(self) -> bool:
-        """Return whether the site was asked anything, or its records are damaged."""
+        """Return whether the site was asked anything, or its records are damaged. A key alone was never used."""
         try:
-            made = self.exists()
+            made = (
+                self.folder.database.exists() or self.store.anchor.exists() or bool(self._older())
+            ) and self.exists()
         except RecordsError:
             return True
         return made and any(check.entries or check.problem is not None for check in self.check())
