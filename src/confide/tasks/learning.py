@@ -20,7 +20,7 @@ from confide.ledger.question import PublicQuestion
 from confide.privacy.guarantee import Exact, checked_epsilon
 from confide.releases.terms import Terms
 from confide.sources.encoding import read_features
-from confide.sources.scored_files import check_destination, write_with_scores
+from confide.sources.predictions_out import check_destination, write_with_scores
 from confide.tasks.parameters import with_parameters_of
 from confide.tasks.workflow_step import (
     ReadyStep,
