@@ -19,7 +19,7 @@ VERBS = {
     "attack": ("confide.cli.main", "confide.cli.attack"),
 }
 OF_POSIX = {"fcntl", "grp", "posix", "pwd", "pty", "resource", "syslog", "termios", "tty"}
-ELSEWHERE = ("confide.ledger", "confide.federation", "confide.contest.server")
+ELSEWHERE = ("confide.ledger", "confide.records", "confide.federation", "confide.contest.server")
 """Rooms that need POSIX. A verb may open one for a further step, by an import inside a function."""
 PLACES = {
     "confide.postgresql_reach": "the folder of a PostgreSQL server's socket, which Windows does not have",
