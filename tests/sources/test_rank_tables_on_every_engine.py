@@ -16,7 +16,7 @@ import confide
 from confide.errors import ColumnError, DataError, LabelError, ParameterError, ScoreError
 from confide.intervals import compare_auc, rank_summary
 from confide.kernels.range_sums import RangeSums, RangeTotal
-from confide.sources import paired_sums, rank_tables, score_cells
+from confide.sources import engine_cells, paired_sums, rank_tables
 from confide.sources.rank_tables import rank_in_engine, table_sums
 from tests.servers import running_server
 from tests.sources.ranked_rows import (
@@ -69,8 +69,8 @@ ENGINES = [
 def table(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return the rows in an engine that takes cells of a few rows, and sends none."""
     monkeypatch.setattr(rank_tables, "is_local", lambda _: False)
-    few = dict(score_cells.find_cells.__kwdefaults__ or {}, most=100)
-    monkeypatch.setattr(score_cells.find_cells, "__kwdefaults__", few)
+    few = dict(engine_cells.find_cells.__kwdefaults__ or {}, most=100)
+    monkeypatch.setattr(engine_cells.find_cells, "__kwdefaults__", few)
     monkeypatch.setattr(paired_sums, "MOST_ROWS", 100)
     return request.getfixturevalue(f"{request.param}_table")
 
@@ -218,7 +218,7 @@ def test_expressions_compile_for_other_engines(dialect: str, duckdb_table: Any) 
     name = "all scales and signs"
     scores = SCORES[name]
     rows = duckdb_table.select(label=duckdb_table[f"label {name}"], score=duckdb_table[name] + 0.0)
-    cells = score_cells.find_cells(rows, scores.min(), scores.max(), SIZE, most=100)
+    cells = engine_cells.find_cells(rows, scores.min(), scores.max(), SIZE, most=100)
     assert len(cells.steps) > 2
     elsewhere = ibis.table({"label": "int64", "score": "float64"}, name="rows")
     ranked = rank_tables._ranked(elsewhere, cells, ~cells.single)

@@ -19,10 +19,10 @@ import confide
 from confide.errors import DataError
 from confide.intervals import compare_auc, rank_summary
 from confide.kernels.sums import sum_counts
-from confide.sources import arrays, engine_tables, rank_tables, score_cells
+from confide.sources import arrays, engine_cells, engine_tables, rank_tables
 from confide.sources.duckdb_tables import DuckTable
+from confide.sources.engine_cells import find_cells
 from confide.sources.rank_tables import rank_in_engine, rank_streamed, sum_in_engine, sum_streamed, thin_counts
-from confide.sources.score_cells import find_cells
 from tests.examples import examples
 from tests.sources.ranked_rows import (
     LABELLED,
@@ -109,7 +109,7 @@ def test_any_rows_in_cells_of_any_size(connection: Any, rows: list[tuple[bool, f
     assert (cells.single | (cells.rows <= most)).all()
     assert len(cells.steps) <= 13
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(score_cells.find_cells, "__kwdefaults__", {"most": most})
+        patch.setattr(engine_cells.find_cells, "__kwdefaults__", {"most": most})
         assert_same_sums(sum_in_engine(table, ends, scores.size), sum_counts(positives, negatives))
         found = rank_in_engine(table, ends, scores.size, error=0.3)
     assert (found.counts.total_positives, found.counts.total_negatives) == (positives.sum(), negatives.sum())

@@ -6,6 +6,11 @@ is written, inside a subquery or a temporary view. Private rows must lie in the 
 DuckDB can read a file, and DuckDB decides the types of text by all its rows, so that one changes how others are read.
 Texts are compared byte by byte, whatever the collation of a column:
 where a collation takes two spellings for equal, one row could otherwise change how another is read.
+
+Spark: the session is the one that runs, or a new one: on the master of the URL, or for a path alone on this machine,
+unless Spark's own settings name a master. Nobody may rewrite the files while they are read, as Spark keeps no snapshot.
+Its log quotes values of rows. It is off while a table is open, unless the data holder wants to see errors (`details`).
+Executors on other machines keep logs of their own, which their administrator must protect.
 """
 
 from __future__ import annotations
@@ -24,7 +29,7 @@ from confide.errors import (
     UsageError,
     did_you_mean,
 )
-from confide.sources.details import replaced_errors
+from confide.sources.details import replaced_errors, shows_errors
 from confide.sources.digests import digest_of, duckdb_row_hashes
 from confide.sources.duckdb_files import connect_duckdb
 from confide.sources.duckdb_tables import DuckTable, quoted_name
@@ -85,14 +90,6 @@ def _postgresql(location: TableLocation) -> Iterator[OpenTable]:
     except ModuleNotFoundError:
         raise UsageError("tables in PostgreSQL need its driver and Ibis: pip install 'confide[databases]'") from None
     with open_postgresql(location) as (table, digest):
-        yield OpenTable(table, digest)
-
-
-@contextmanager
-def _spark(location: TableLocation) -> Iterator[OpenTable]:
-    from confide.sources.spark_tables import open_spark
-
-    with open_spark(location) as (table, digest):
         yield OpenTable(table, digest)
 
 
@@ -204,3 +201,96 @@ def _no_table(connection: Any, location: TableLocation) -> UsageError:
     else:
         hint = did_you_mean(location.table[-1], known).rstrip() or "Check the name, and the schema before it"
     return UsageError(f"there is no table {asked!r} in {location.place}. {hint}")
+
+
+@contextmanager
+def _spark(location: TableLocation) -> Iterator[OpenTable]:
+    session, view = _spark_session(location), unused_name()
+
+    def ours(error: Exception) -> ConfideError:
+        return UnreadableError(
+            f"Spark cannot open {location.shown} ({type(error).__name__}); check the path, the table or the query"
+        )
+
+    def later(error: Exception) -> ConfideError:
+        return DataError(f"Spark could not read {location.shown} to its end ({type(error).__name__})")
+
+    import ibis
+
+    with _silent(session):
+        with replaced_errors(ours):
+            backend = ibis.pyspark.connect(session)
+            rows = _spark_rows(session, location)
+            rows.createOrReplaceTempView(view)
+            table = backend.table(view)
+        try:
+            yield OpenTable(table, _no_digest)
+        except Exception as error:
+            if not type(error).__module__.startswith(("pyspark", "py4j", "ibis")):
+                raise
+            with replaced_errors(later):
+                raise
+        finally:
+            session.catalog.dropTempView(view)
+
+
+@contextmanager
+def _silent(session: Any) -> Iterator[None]:
+    """Turn Spark's logs of Java and of Python off, and on again afterwards as they were."""
+    if shows_errors():
+        yield
+        return
+    context, python = session.sparkContext, _python_loggers()
+    level = context._jvm.org.apache.logging.log4j.LogManager.getRootLogger().getLevel().toString()
+    disabled = [logger.disabled for logger in python]
+    context.setLogLevel("OFF")
+    for logger in python:
+        logger.disabled = True
+    try:
+        yield
+    finally:
+        context.setLogLevel(level)
+        for logger, before in zip(python, disabled, strict=True):
+            logger.disabled = before
+
+
+def _python_loggers() -> list[Any]:
+    """Return the loggers by which Spark 4 repeats errors of queries in Python."""
+    try:
+        from pyspark.logger import PySparkLogger
+    except ModuleNotFoundError:  # before Spark 4
+        return []
+    return [PySparkLogger.getLogger(name) for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger")]
+
+
+def _spark_session(location: TableLocation) -> Any:
+    try:
+        from pyspark.sql import SparkSession
+    except ModuleNotFoundError:
+        raise UsageError("tables on Spark need it: pip install 'confide[spark]', and Java 17 or later") from None
+
+    def ours(error: Exception) -> ConfideError:
+        return UsageError(
+            f"Spark cannot start ({type(error).__name__}); check that Java is installed, and the master in the URL"
+        )
+
+    builder = SparkSession.builder.appName("confide").config("spark.ui.showConsoleProgress", "false")
+    host = location.settings.get("host")
+    if host is not None:
+        builder = builder.master(f"spark://{host}:{location.settings['port']}")
+    with replaced_errors(ours):
+        return builder.getOrCreate()
+
+
+def _spark_rows(session: Any, location: TableLocation) -> Any:
+    if location.query is not None:
+        return session.sql(statement_of(location.query, "spark"))
+    if location.table:
+        return session.table(".".join(f"`{part.replace('`', '``')}`" for part in location.table))
+    if location.infers_types:
+        return session.read.csv(location.place, header=True, inferSchema=True)
+    return session.read.parquet(location.place)
+
+
+def _no_digest() -> bytes:
+    raise ParameterError("rows on Spark cannot be identified; give a site a table in PostgreSQL or DuckDB, or a file")

@@ -2,7 +2,7 @@
 
 The component of a positive under a model is twice the negatives with lower scores, plus those tied; that of a negative
 is twice the positives with higher scores, plus those tied. Windows that are partitioned by cells of scores (see
-`score_cells`) give each row its components, model by model; then products are summed. No row leaves the engine.
+`engine_cells`) give each row its components, model by model; then products are summed. No row leaves the engine.
 
 Sums are exact. Components are divided into digits of `b` bits. Of `N` rows the sum of products of two digits is below
 `N 2^(2 b)`, which 64 bits hold because `b` is chosen so that `2 b` and the bits of `N` are 63 at most.
@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.sources.engine_cells import MOST_ROWS, Cells, find_cells, locate
 from confide.sources.engine_tables import check_unchanged, fetch_rows, running, small_table, within_groups
-from confide.sources.score_cells import MOST_ROWS, Cells, find_cells, locate
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -1,6 +1,6 @@
 """Tables by the ranks of their rows: rank sums and curve points, computed by the engine or streamed.
 
-Scores are divided into cells (see `score_cells`), which the engine counts first: so the rows above each cell are known.
+Scores are divided into cells (see `engine_cells`). The engine counts these first, so the rows above each are known.
 One query then ranks the rows inside each cell, by windows that are partitioned by cell, and sends the sums of each
 cell or of each point of a curve. No row leaves the engine. Work spreads over its processes, and none needs more memory
 than its cells.
@@ -33,9 +33,9 @@ from confide.kernels.range_sums import RangeSums, RangeTotal, about_mean, sum_ra
 from confide.kernels.sums import RankSums
 from confide.sources.arrays import count_checked
 from confide.sources.device_rows import CURVE_ERROR, MOST_SCORES
+from confide.sources.engine_cells import Cells, find_cells, locate
 from confide.sources.engine_tables import check_unchanged, column_batches, fetch_columns, is_local, number, small_table
 from confide.sources.rows import Missing, MissingScores, RowColumns, Rows
-from confide.sources.score_cells import Cells, find_cells, locate
 from confide.sources.tables import (
     STREAMED_ROWS,
     CheckedTable,

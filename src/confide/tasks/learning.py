@@ -28,7 +28,7 @@ from confide.ledger.question import PublicQuestion
 from confide.ledger.receipts import Quote, Receipt, quote_document
 from confide.privacy.prepared import Prepared
 from confide.sources.encoding import read_features
-from confide.sources.scored_files import check_destination, write_with_scores
+from confide.sources.predictions_out import check_destination, write_with_scores
 from confide.tasks.output_files import check_json_out, ledger_files
 from confide.tasks.requests.learning import SelectRequest, TrainRequest, WorkflowRequest
 from confide.tasks.requests.options import verb_of

@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from confide.errors import ConfideError, DataError, ParameterError, ScoreError, UsageError
-from confide.sources import scored_files
-from confide.sources.scored_files import write_with_scores
+from confide.sources import predictions_out
+from confide.sources.predictions_out import write_with_scores
 from tests.examples import examples
 from tests.sources.refusals import refused
 
@@ -175,13 +175,13 @@ def test_whole_or_not_at_all(
     new = tmp_path / f"new.{ending}"
     new.write_text("older")
     before = {file.name for file in tmp_path.iterdir()}
-    write = getattr(scored_files, f"_write_{ending}")
+    write = getattr(predictions_out, f"_write_{ending}")
 
     def broken(*arguments: Any) -> None:
         write(*arguments)
         raise fault
 
-    monkeypatch.setattr(scored_files, f"_write_{ending}", broken)
+    monkeypatch.setattr(predictions_out, f"_write_{ending}", broken)
     with pytest.raises((ConfideError, KeyboardInterrupt)) as caught:
         write_with_scores(source, new, "score", SCORES)
     assert "31771" not in str(caught.value)
