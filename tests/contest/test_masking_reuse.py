@@ -156,7 +156,7 @@ def test_damaged_masks_are_refused(damage: dict[str, Any]) -> None:
 
 
 def test_answers_of_another_kind_are_refused() -> None:
-    with pytest.raises(DataError, match="no masked labels"):
+    with pytest.raises(DataError, match="not the masked labels"):
         MaskedAnswer.from_dict({"schema": "confide.contest-final/1"}, label_guarantee(Fraction(1)))
 
 

@@ -18,6 +18,7 @@ from confide.federation.crypto.identity import SiteKey
 from confide.federation.protocol import ANSWER, OFFER, SHARES, UNMASK, VOTE, Message, Outcome, RunError
 from confide.federation.question import Question
 from confide.federation.site.answers import exact_table
+from confide.federation.site.records import SiteRecords
 from confide.federation.site.register import Register
 from confide.metrics.ranking import auc_score
 from tests.federation.dropouts import SEVEN, STEPS, dying, reopened
@@ -167,9 +168,9 @@ def test_a_site_that_was_set_up_anew_is_noticed_before_anybody_pays(network: Net
     question = asked(network, "private", site_share=0)
     network.run(question)
     north = network.sites["north"]
-    for path in (north.folder.database, north.folder.path / "register.db", north.folder.path / "register.key"):
-        for file in path.parent.glob(f"{path.name}*"):
-            file.unlink()
+    for file in north.folder.path.glob(f"{north.folder.database.name}*"):
+        file.unlink()
+    SiteRecords(north.folder).begin()
     network.sites["north"] = reopened(network, "north")  # type: ignore[index]
     network.sites["north"].identity = replace(north.identity, own=SiteKey.fresh())
     with pytest.raises(RunError, match="a site was set up anew") as caught:

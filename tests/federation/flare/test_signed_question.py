@@ -130,10 +130,10 @@ def test_many_requests_of_a_server_fill_no_memory(deployed: Deployed) -> None:
         assert tracemalloc.get_traced_memory()[0] < 5 * 10**6
     finally:
         tracemalloc.stop()
-    log = deployed.kit.parent / "requests.jsonl"
-    entries = len(log.read_text().splitlines())
+    folder = SiteFolder(deployed.kit.parent)
+    entries = len(logged(folder))
     assert reply("1") == reply("1") == first, "delivered twice, it has the same reply"
-    assert len(log.read_text().splitlines()) == entries + 1
+    assert len(logged(folder)) == entries + 1
 
 
 def test_a_renamed_file_is_refused(deployed: Deployed) -> None:
