@@ -70,7 +70,7 @@ def test_an_error_of_the_source_is_raised() -> None:
 
 
 def test_many_rows_of_duckdb() -> None:
-    query = duckdb.connect().sql("SELECT i AS a, sqrt(i) AS b FROM range(1500000) AS t(i)")
-    batches = list(number_batches(query))
+    connection = duckdb.connect()
+    batches = list(number_batches(connection.sql("SELECT i AS a, sqrt(i) AS b FROM range(1500000) AS t(i)")))
     assert (np.concatenate([each["a"] for each in batches]) == np.arange(1_500_000)).all()
     assert (np.concatenate([each["b"] for each in batches]) == np.sqrt(np.arange(1_500_000))).all()

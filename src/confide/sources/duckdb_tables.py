@@ -385,7 +385,7 @@ class DuckTable:
     def number_batches(self) -> Iterator[dict[str, NDArray[Any]]]:
         """Yield columns of numbers, of which none is null, some rows at a time."""
         self.connection.execute("SELECT 1").fetchall()  # ends a result that nobody has read to its end
-        return number_batches(self.connection.sql(self.query))
+        yield from number_batches(self.connection.sql(self.query))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
