@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import confide
-from confide.files import replacement
+from confide.atomic_files import replacement
 
 Arrays: TypeAlias = dict[str, NDArray[Any]]
 """What a piece yields: arrays of numbers, truth values or text, by name."""

@@ -21,10 +21,10 @@ PACKAGE = Path(confide.__file__).parent
 # client of contests are parts of their own: the rules of a contest know neither. So are the parties of a federation:
 # questions, policies and modes know neither sites nor the coordinator, and these two do not know each other.
 LAYERS = (
-    {"device", "errors", "examples", "files", "normal", "postgresql_reach"},
+    {"device", "errors", "examples", "atomic_files", "normal_distribution", "postgresql_reach"},
     {"blocks", "ports", "provenance"},
     {"counts", "features", "records", "_lazy"},
-    {"grid", "predictions"},
+    {"grid", "counts_or_arrays"},
     {"kernels"},
     {"curves", "sources"},
     {"metrics"},

@@ -15,10 +15,10 @@ from confide.examples import HEART_ATTACK
 from confide.federation.flare.federation import FILE
 from tests.cli.commands import STRICT
 
-SHARED = {"cli", "errors", "files", "_lazy"}
+SHARED = {"cli", "errors", "atomic_files", "_lazy"}
 COUNTING = {
-    "blocks", "counts", "curves", "device", "evaluation", "features", "intervals", "kernels", "metrics", "normal",
-    "predictions", "sources", "tasks",
+    "blocks", "counts", "counts_or_arrays", "curves", "device", "evaluation", "features", "intervals", "kernels",
+    "metrics", "normal_distribution", "sources", "tasks",
 }  # fmt: skip
 PAYING = (COUNTING - {"evaluation"}) | {"grid", "ledger", "postgresql_reach", "privacy", "records", "releases"}
 EXPOSURE = {"attacks", "kernels", "grid", "privacy", "releases"}  # the page shows what its numbers would give away

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from confide.attacks.disclosure import Publication, finished
-from confide.privacy.adversary import success_bound
-from confide.privacy.guarantee import Guarantee
+from confide.privacy.guarantee import Guarantee, success_bound
 from confide.privacy.neighbours import Neighbours
 
 

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 from confide import ScoreCounts
-from confide.intervals.interval import Interval
+from confide.intervals.interval import Interval, Method
 from confide.intervals.metric_estimates import RULES, estimates
-from confide.intervals.scales import Method
 from confide.metrics.registry import METRICS
 
 pytestmark = pytest.mark.statistical

@@ -14,10 +14,10 @@ import confide.intervals.metric_estimates as estimates_module
 import confide.intervals.replicates as reductions_module
 from confide import ScoreCounts
 from confide.errors import ParameterError, ScoreError
+from confide.intervals.interval import Method
 from confide.intervals.metric_estimates import METHODS, RULES, estimate, estimates
 from confide.intervals.replicates import draw_replicates, replicate_values
 from confide.intervals.resample import bootstrap_estimate
-from confide.intervals.scales import Method
 from confide.metrics.registry import METRICS, Metric
 from confide.metrics.threshold import MEASURES
 from tests.random_rows import random_rows

@@ -11,8 +11,7 @@ from scipy.stats import t
 
 from confide.errors import DataError, ParameterError
 from confide.intervals.imputation import pool, rubin
-from confide.intervals.interval import Estimate
-from confide.intervals.scales import IDENTITY, LOG, LOG_ODDS
+from confide.intervals.interval import IDENTITY, LOG, LOG_ODDS, Estimate
 
 VALUES = ("1/2", "11/20", "12/25", "27/50", "13/25")
 VARIANCES = ("1/100", "11/1000", "9/1000", "12/1000", "1/100")

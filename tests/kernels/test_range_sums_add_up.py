@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from confide.kernels.range_sums import RangeSums, RangeTotal, about_mean
 from confide.kernels.rows import sum_range
-from confide.kernels.sums import RankSums, sum_counts
+from confide.kernels.sums import RangeSums, RangeTotal, RankSums, about_mean, sum_counts
 
 FLOATS = ("precision_sum", "positive_placement_ss", "negative_placement_ss")
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr, ndtri
 
-from confide.normal import normal_quantile_of, normal_shares
+from confide.normal_distribution import normal_quantile_of, normal_shares
 
 
 def test_quantiles_are_those_of_scipy() -> None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 import confide
 from confide.errors import ColumnError, DataError, LabelError, ParameterError, ScoreError
 from confide.intervals import compare_auc, rank_summary
-from confide.kernels.range_sums import RangeSums, RangeTotal
+from confide.kernels.sums import RangeSums, RangeTotal
 from confide.sources import engine_cells, paired_sums, rank_tables
 from confide.sources.rank_tables import rank_in_engine, table_sums
 from tests.servers import running_server

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from confide.files import create_file, replace_file, replacement
+from confide.atomic_files import create_file, replace_file, replacement
 
 
 def mode(path: Path) -> int:

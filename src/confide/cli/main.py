@@ -146,7 +146,7 @@ def run_app(app: typer.Typer | TyperCommand | TyperGroup, *, prog_name: str) -> 
         if lacking is not None:
             typer.echo(f"error: {lacking}", err=True)
             sys.exit(2)
-        from confide.sources.details import MORE, shows_errors
+        from confide.sources.error_details import MORE, shows_errors
 
         if shows_errors():
             raise

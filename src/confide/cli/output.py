@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from confide.files import replace_file
+from confide.atomic_files import replace_file
 from confide.tasks import output_files
 
 if TYPE_CHECKING:

@@ -26,10 +26,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from confide.counts import CountArray, FloatArray, ScoreCounts, equal_mass_starts, read_only
+from confide.counts_or_arrays import accepts_predictions
 from confide.curves.roc import RocCurve, operating_points
 from confide.curves.roc_glm import RocGlm
 from confide.errors import DataError, ParameterError
-from confide.predictions import accepts_predictions
 
 CATEGORIES = 50
 """Default for the largest number of categories."""

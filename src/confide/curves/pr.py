@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from confide.blocks import map_blocks, scan_blocks, sum_blocks
 from confide.counts import CountArray, FloatArray, ScoreCounts, read_only
+from confide.counts_or_arrays import accepts_predictions
 from confide.curves.roc import operating_points
 from confide.errors import ParameterError
-from confide.predictions import accepts_predictions
 
 _MOST_STEPS = 1 << 26
 _SMALL = 0.02  # below this, logarithms are summed as series

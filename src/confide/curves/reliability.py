@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from confide.counts import FloatArray, ScoreCounts, equal_mass_starts, read_only
+from confide.counts_or_arrays import accepts_predictions
 from confide.errors import DataError, ParameterError, ScoreError
-from confide.predictions import accepts_predictions
 
 Binning = Literal["width", "mass"]
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from confide.blocks import map_blocks
 from confide.counts import CountArray, FloatArray, ScoreCounts, read_only
+from confide.counts_or_arrays import accepts_predictions
 from confide.curves.compiled_sums import compiled_hull
-from confide.predictions import accepts_predictions
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from confide.counts import FloatArray, ScoreCounts, equal_mass_starts, read_only
+from confide.counts_or_arrays import accepts_predictions
 from confide.curves.calibration_spline import Spline
 from confide.curves.reliability import check_probabilities
 from confide.errors import ParameterError
-from confide.predictions import accepts_predictions
 
 MOST_CELLS = 2_000
 """Distinct scores beyond which neighbours share a cell, at their mean: half as many cells of equal mass, cut further

@@ -21,9 +21,8 @@ from confide.evaluation.evaluation import (
 )
 from confide.evaluation.settings import Settings
 from confide.intervals.imputation import pool
-from confide.intervals.interval import Estimate
+from confide.intervals.interval import IDENTITY, Estimate
 from confide.intervals.metric_estimates import natural_scale
-from confide.intervals.scales import IDENTITY
 from confide.metrics.precision_recall import attained_share, aucpr_minimum, aucpr_scores
 from confide.metrics.threshold import MEASURES, ConfusionMatrix, confusion_matrix, cost_threshold, youden_threshold
 

@@ -14,8 +14,8 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from confide.atomic_files import flush, replace_file
 from confide.errors import OwnFilesError, ParameterError, did_you_mean
-from confide.files import flush, replace_file
 
 
 def read_text(path: Path, what: str) -> str:

@@ -14,8 +14,8 @@ from collections.abc import Callable
 
 from confide.blocks import dot, sum_blocks
 from confide.counts import FloatArray, ScoreCounts
-from confide.intervals.interval import Estimate
-from confide.intervals.scales import LOG, LOG_ODDS, LOG_OF_REST, Method, normal_estimate
+from confide.counts_or_arrays import accepts_predictions
+from confide.intervals.interval import LOG, LOG_ODDS, LOG_OF_REST, Estimate, Method, normal_estimate
 from confide.metrics.calibration import (
     brier_score,
     calibration_intercept,
@@ -27,7 +27,6 @@ from confide.metrics.calibration import (
     squared_errors,
 )
 from confide.metrics.calibration_fit import Line, line_sums, squared_residuals
-from confide.predictions import accepts_predictions
 
 _ROBUST = "normal, robust"
 

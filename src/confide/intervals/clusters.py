@@ -21,11 +21,18 @@ from confide.counts import CountArray, FloatArray, ScoreCounts, equal_mass_start
 from confide.errors import DataError, ParameterError
 from confide.intervals.comparison import JointComparison, compare_components
 from confide.intervals.influence import Labels, Linearised, has_influence, linearise, share_below
-from confide.intervals.interval import Estimate, Interval, all_or_nothing_ends, at_an_end, check_level, student_quantile
+from confide.intervals.interval import (
+    LOG_ODDS,
+    Estimate,
+    Interval,
+    all_or_nothing_ends,
+    at_an_end,
+    check_level,
+    student_quantile,
+)
 from confide.intervals.metric_estimates import natural_scale
 from confide.intervals.replicates import spread
 from confide.intervals.resample import check_replicates
-from confide.intervals.scales import LOG_ODDS
 from confide.metrics.calibration import calibration_errors
 from confide.metrics.calibration_samples import SAMPLED_ERRORS, SampledCurves
 from confide.metrics.names import metric_named

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from confide.blocks import dot, scan_blocks
 from confide.counts import ScoreCounts
+from confide.counts_or_arrays import accepts_predictions
 from confide.curves.binormal_roc import CATEGORIES, smooth_roc
 from confide.curves.compiled_sums import compiled_sums
 from confide.device import on_device
@@ -26,7 +27,6 @@ from confide.intervals.interval import (
 )
 from confide.metrics.precision_recall import average_precision_score
 from confide.metrics.ranking import auc_score
-from confide.predictions import accepts_predictions
 from confide.sources.device_sums import sums_on_device
 
 if TYPE_CHECKING:

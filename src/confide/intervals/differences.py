@@ -36,9 +36,8 @@ from confide.intervals.comparison import (
     simultaneous_reach,
 )
 from confide.intervals.influence import Labels, Linearised, has_influence, linearise
-from confide.intervals.interval import Estimate, Interval, check_level, normal_quantile
+from confide.intervals.interval import LOG, LOG_ODDS, Estimate, Interval, check_level, normal_quantile
 from confide.intervals.metric_estimates import natural_scale
-from confide.intervals.scales import LOG, LOG_ODDS
 from confide.metrics.names import metric_named
 from confide.metrics.registry import get_metric
 from confide.sources.arrays import count_checked

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from confide.errors import DataError, ParameterError
-from confide.intervals.interval import Estimate, Interval, check_level, student_quantile
-from confide.intervals.scales import Scale
+from confide.intervals.interval import Estimate, Interval, Scale, check_level, student_quantile
 
 _LEAST_LAMBDA = 1e-4  # below it the degrees of freedom are as good as infinite
 

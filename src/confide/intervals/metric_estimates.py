@@ -32,6 +32,7 @@ import numpy as np
 
 from confide.blocks import in_threads
 from confide.counts import FloatArray, ScoreCounts
+from confide.counts_or_arrays import accepts_predictions
 from confide.curves.reliability import check_probabilities
 from confide.errors import DataError, ParameterError
 from confide.intervals.calibration import (
@@ -43,7 +44,18 @@ from confide.intervals.calibration import (
     scaled_brier_estimate,
 )
 from confide.intervals.delong import auc_interval, delong_variance
-from confide.intervals.interval import Estimate, Interval, check_level
+from confide.intervals.interval import (
+    IDENTITY,
+    LOG,
+    LOG_ODDS,
+    LOG_OF_REST,
+    Estimate,
+    Interval,
+    Method,
+    Scale,
+    check_level,
+    normal_estimate,
+)
 from confide.intervals.proportions import MEASURE_RULES, binomial_interval_of, logit_interval_of, threshold_estimate
 from confide.intervals.replicates import (
     CELLS,
@@ -58,12 +70,10 @@ from confide.intervals.replicates import (
     spread,
 )
 from confide.intervals.resample import BOOTSTRAPS, check_replicates, usable_replicates
-from confide.intervals.scales import IDENTITY, LOG, LOG_ODDS, LOG_OF_REST, Method, Scale, normal_estimate
 from confide.metrics.condensing import STEEPEST
 from confide.metrics.precision_recall import ESTIMATORS, aucpr_score
 from confide.metrics.ranking import auc_score
 from confide.metrics.registry import Metric, Resampling, SharedScores, get_metric
-from confide.predictions import accepts_predictions
 
 METHODS: tuple[Method, ...] = ("plain", "logit", "wilson", "bootstrap")
 SEED = 20_240_613  # any fixed number: the same data must give the same interval

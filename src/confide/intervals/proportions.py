@@ -19,22 +19,28 @@ from types import MappingProxyType
 import numpy as np
 
 from confide.counts import FloatArray, ScoreCounts
+from confide.counts_or_arrays import accepts_predictions
 from confide.errors import ParameterError, did_you_mean
 from confide.intervals.influence import measure_gradient
 from confide.intervals.interval import (
+    FISHER_Z,
+    IDENTITY,
+    LOG,
+    LOG_ODDS,
     Estimate,
     Interval,
+    Method,
+    Scale,
     all_or_nothing_ends,
     at_an_end,
     check_level,
     logit_ends,
+    normal_estimate,
     normal_quantile,
     plain_ends,
 )
-from confide.intervals.scales import FISHER_Z, IDENTITY, LOG, LOG_ODDS, Method, Scale, normal_estimate
 from confide.metrics.precision_recall import aucpr_score
 from confide.metrics.threshold import ConfusionMatrix, confusion_matrix
-from confide.predictions import accepts_predictions
 
 
 @accepts_predictions

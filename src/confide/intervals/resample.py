@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from confide.counts import CountArray, FloatArray, ScoreCounts, read_only
+from confide.counts_or_arrays import accepts_predictions
 from confide.curves.reliability import decision_curve
 from confide.errors import ParameterError, SmallSampleWarning
 from confide.intervals.interval import Estimate, Interval, check_level, normal_quantile
@@ -28,7 +29,6 @@ from confide.intervals.replicates import (
 )
 from confide.kernels import compiler_installed
 from confide.metrics.registry import Metric, Resampling, get_metric
-from confide.predictions import accepts_predictions
 
 Method = Literal["percentile", "bca"]
 

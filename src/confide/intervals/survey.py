@@ -27,9 +27,8 @@ from confide.counts import CountArray, FloatArray
 from confide.errors import DataError, ParameterError, did_you_mean
 from confide.intervals.clusters import Codes, checked_clusters
 from confide.intervals.influence import LINEAR_METRICS, Labels, Linearised, linearise
-from confide.intervals.interval import Estimate, Interval, check_level
+from confide.intervals.interval import LOG_ODDS, Estimate, Interval, Scale, check_level
 from confide.intervals.metric_estimates import natural_scale
-from confide.intervals.scales import LOG_ODDS, Scale
 from confide.metrics.names import metric_named
 from confide.sources.rows import Rows
 

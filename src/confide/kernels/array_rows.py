@@ -27,8 +27,7 @@ import numpy as np
 
 from confide.counts import CountArray, FloatArray
 from confide.device import device_of, is_gpu_tensor, namespace_of, sorted_with_order, to_host
-from confide.kernels.range_sums import RangeSums, RangeTotal, about_mean
-from confide.kernels.sums import RankSums, no_sums, sum_counts
+from confide.kernels.sums import RangeSums, RangeTotal, RankSums, about_mean, no_sums, sum_counts
 
 
 def device_kernels(array: Any) -> ModuleType | None:

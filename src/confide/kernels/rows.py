@@ -24,8 +24,7 @@ from confide.kernels.buckets import (
     prefix_sums,
     sort_bucket,
 )
-from confide.kernels.range_sums import RangeSums, about_mean
-from confide.kernels.sums import Centre, RankSums, no_sums, rank_sums, sum_counts
+from confide.kernels.sums import Centre, RangeSums, RankSums, about_mean, no_sums, rank_sums, sum_counts
 from confide.kernels.threads import Counts, Keys, Labels, Scores, Threads, available_workers, compiled, frozen
 
 Route = Literal["auto", "hash", "partition"]

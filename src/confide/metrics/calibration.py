@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from confide.blocks import dot, map_blocks, sum_blocks
 from confide.counts import CountArray, FloatArray, ScoreCounts
+from confide.counts_or_arrays import accepts_predictions
 from confide.curves.reliability import Binning, check_probabilities, reliability_bins
 from confide.curves.smoothing import SmootherChoice, fitted_curve
 from confide.errors import ScoreError
 from confide.metrics.calibration_fit import FITTED_FROM, fit_line, log_odds_of, logistic_fit
-from confide.predictions import accepts_predictions
 
 _SMALLEST = np.finfo(np.float64).eps
 _BINS = 1 << 12

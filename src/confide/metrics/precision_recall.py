@@ -10,6 +10,7 @@ import numpy as np
 
 from confide.blocks import dot, scan_blocks, sum_blocks
 from confide.counts import CountArray, FloatArray, ScoreCounts, read_only
+from confide.counts_or_arrays import accepts_predictions
 from confide.curves.compiled_sums import compiled_areas, compiled_sums
 from confide.curves.pr import (
     PrPath,
@@ -26,8 +27,7 @@ from confide.curves.pr import (
 )
 from confide.curves.roc import roc_hull
 from confide.errors import ParameterError
-from confide.normal import normal_quantile_of, normal_shares
-from confide.predictions import accepts_predictions
+from confide.normal_distribution import normal_quantile_of, normal_shares
 from confide.sources.device_sums import sums_on_device
 
 _WHOLE = (0.0, 1.0)

@@ -6,10 +6,10 @@ import numpy as np
 
 from confide.blocks import scan_blocks
 from confide.counts import FloatArray, ScoreCounts
+from confide.counts_or_arrays import accepts_predictions
 from confide.curves.compiled_sums import compiled_sums
 from confide.curves.roc import roc_curve, roc_hull
 from confide.errors import ParameterError
-from confide.predictions import accepts_predictions
 from confide.sources.device_sums import sums_on_device
 
 _LARGEST_EXACT = 2**61  # twice the number of pairs must fit a signed 64-bit integer

@@ -12,13 +12,13 @@ from typing import Any, Literal
 import numpy as np
 
 from confide.counts import ScoreCounts, require_counts
+from confide.counts_or_arrays import accepts_predictions
 from confide.curves.reliability import check_probabilities
 from confide.errors import ParameterError, SkewWarning
 from confide.metrics import calibration, precision_recall, ranking
 from confide.metrics.names import METRIC_NAMES, Face, offered_metric
 from confide.metrics.precision_recall import ESTIMATORS, PRROC_ESTIMATORS
 from confide.metrics.threshold import MEASURES, confusion_matrix, cost_threshold, youden_index, youden_threshold
-from confide.predictions import accepts_predictions
 
 Resampling = Literal["rows", "classes"]
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from confide.blocks import scan_blocks
 from confide.counts import ScoreCounts
+from confide.counts_or_arrays import accepts_predictions
 from confide.curves.roc import operating_points
 from confide.errors import ParameterError
-from confide.predictions import accepts_predictions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

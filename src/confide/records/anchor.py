@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
+from confide.atomic_files import flush, replacement
 from confide.errors import RecordsError
-from confide.files import flush, replacement
 from confide.records.chain import End, canonical_json, same_seal, seal
 
 Ends = Mapping[str, End]

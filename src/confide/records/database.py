@@ -33,8 +33,8 @@ from urllib.parse import quote
 from sqlalchemy import Connection, Engine, NullPool, create_engine, text
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
+from confide.atomic_files import create_file
 from confide.errors import ParameterError
-from confide.files import create_file
 from confide.postgresql_reach import Reach, reach_of
 from confide.records.anchor import Anchor
 from confide.records.chain import End, Owner

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from confide.atomic_files import create_file
 from confide.errors import ConfideError, ParameterError, RecordsError
-from confide.files import create_file
 
 KEY_BYTES = 32
 _MOST_BYTES = 10_000

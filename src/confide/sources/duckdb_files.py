@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from confide.errors import ColumnError, DataError, NoRowsError, UnreadableError, UsageError
-from confide.sources.details import detail
 from confide.sources.duckdb_tables import DuckTable, quoted_name, quoted_text
+from confide.sources.error_details import detail
 from confide.sources.locations import no_file
 from confide.sources.written_files import literally, read_written, select_written
 

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from confide.errors import DataError, ParameterError
-from confide.sources.details import shows_errors
+from confide.sources.error_details import shows_errors
 from confide.sources.labels import is_missing
 from confide.sources.words import Encoder, Entries, check_column
 

@@ -26,7 +26,7 @@ from typing import Any
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit
 
 from confide.errors import ColumnError, ParameterError, UsageError, did_you_mean
-from confide.sources.details import replaced_errors
+from confide.sources.error_details import replaced_errors
 
 _BYTE_ORDER_MARK = "\ufeff"
 

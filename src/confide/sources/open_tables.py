@@ -29,10 +29,10 @@ from confide.errors import (
     UsageError,
     did_you_mean,
 )
-from confide.sources.details import replaced_errors, shows_errors
 from confide.sources.digests import digest_of, duckdb_row_hashes
 from confide.sources.duckdb_files import connect_duckdb
 from confide.sources.duckdb_tables import DuckTable, quoted_name
+from confide.sources.error_details import replaced_errors, shows_errors
 from confide.sources.locations import Engine, TableLocation, check_columns, statement_of, unused_name
 
 

@@ -19,8 +19,8 @@ from psycopg import sql
 
 from confide.errors import ConfideError, DataError, ParameterError, UnreadableError, UsageError
 from confide.postgresql_reach import reach_of
-from confide.sources.details import replaced_errors
 from confide.sources.digests import digest_of
+from confide.sources.error_details import replaced_errors
 from confide.sources.locations import TableLocation, check_columns, statement_of, unused_name
 
 _CONNECT_SECONDS = "10"

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from numpy.typing import ArrayLike
 
+from confide.atomic_files import replacement
 from confide.counts import FloatArray
 from confide.errors import DataError, ParameterError, UsageError
-from confide.files import replacement
 from confide.sources.arrays import checked_scores
 from confide.sources.duckdb_files import open_file
 from confide.sources.duckdb_tables import DuckTable, quoted_name, quoted_text

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from confide.device import to_host
 from confide.errors import LabelError, NoRowsError, ParameterError
-from confide.sources.details import shows_errors
+from confide.sources.error_details import shows_errors
 from confide.sources.feature_columns import spelling
 from confide.sources.labels import is_sequence, one_dimensional, positive_value
 

@@ -29,8 +29,7 @@ from numpy.typing import NDArray
 
 from confide.counts import CountArray, FloatArray, ScoreCounts
 from confide.kernels import compiler_installed
-from confide.kernels.range_sums import RangeSums, RangeTotal, about_mean, sum_range_counts
-from confide.kernels.sums import RankSums
+from confide.kernels.sums import RangeSums, RangeTotal, RankSums, about_mean, sum_range_counts
 from confide.sources.arrays import count_checked
 from confide.sources.device_rows import CURVE_ERROR, MOST_SCORES
 from confide.sources.engine_cells import Cells, find_cells, locate

@@ -37,7 +37,6 @@ from confide.errors import (
     WeightError,
 )
 from confide.sources.arrays import count_checked, refuse_private_weights
-from confide.sources.details import detail, first_error, replaced_errors
 from confide.sources.duckdb_tables import DuckTable
 from confide.sources.engine_tables import (
     check_unchanged,
@@ -49,6 +48,7 @@ from confide.sources.engine_tables import (
     number,
     whole,
 )
+from confide.sources.error_details import detail, first_error, replaced_errors
 from confide.sources.fit_rows import ExactColumn, as_number, check_type, fit_rows
 from confide.sources.labels import positive_value
 from confide.sources.rows import Grouping, Missing, MissingScores, RowColumns, Rows, member_codes, name_groups

@@ -21,7 +21,7 @@ import numpy as np
 
 from confide.errors import DataError, ParameterError, UnreadableError, UsageError
 from confide.features import Integers
-from confide.sources.details import shows_errors
+from confide.sources.error_details import shows_errors
 from confide.sources.labels import is_missing
 
 Entries: TypeAlias = tuple[Integers, Integers]

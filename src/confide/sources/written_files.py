@@ -26,8 +26,8 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from confide.errors import ColumnError, UnreadableError
-from confide.sources.details import MORE, detail, shows_errors
 from confide.sources.duckdb_tables import DuckTable, quoted_name, quoted_text
+from confide.sources.error_details import MORE, detail, shows_errors
 
 _BLOCK = 1 << 22
 _LONGEST_LINE = 1 << 20

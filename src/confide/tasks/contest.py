@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from confide.atomic_files import replace_file
 from confide.contest.bundles import Finalists, ServerBundle
 from confide.contest.final import prepare_final
 from confide.contest.final_result import SCHEMA as RESULT_SCHEMA
@@ -29,7 +30,6 @@ from confide.contest.plan import plan_contest as simulate
 from confide.contest.template import Template
 from confide.contest.terms import ContestTerms, FinalMechanism, Mode
 from confide.errors import DataError, LabelError, ParameterError, UsageError
-from confide.files import replace_file
 from confide.ledger.payer import FileSubject, Payer, open_ledger
 from confide.ledger.receipts import Quote, Receipt, quote_document
 from confide.privacy.accounting import rho_for

@@ -26,8 +26,7 @@ from confide.attacks.disclosure import Publication
 from confide.contest.terms import ContestTerms
 from confide.counts import FloatArray
 from confide.errors import ParameterError
-from confide.privacy.adversary import success_bound
-from confide.privacy.guarantee import checked_epsilon
+from confide.privacy.guarantee import checked_epsilon, success_bound
 from confide.tasks.federation import require_new_folder
 
 if TYPE_CHECKING:

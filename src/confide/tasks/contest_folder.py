@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.atomic_files import replace_file, replacement
 from confide.contest.bundles import ServerBundle
 from confide.contest.labels import FINAL, PUBLIC, PURPOSE, Split, ids_digest
 from confide.contest.terms import ContestTerms
 from confide.errors import BudgetError, LabelError, ParameterError, UnreadableError, UsageError
-from confide.files import replace_file, replacement
 from confide.ledger.account import Account
 from confide.ledger.ledger import Ledger
 from confide.ledger.payer import FileSubject, LedgerPlace, Payer, open_ledger

@@ -14,10 +14,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from confide.atomic_files import replace_file
 from confide.counts import FloatArray
 from confide.errors import ParameterError
 from confide.features import FeatureRows
-from confide.files import replace_file
 from confide.learning.linear_model import LinearModel
 from confide.learning.models import prepare_model, width_remark
 from confide.learning.selection import Selection

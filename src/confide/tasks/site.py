@@ -114,13 +114,13 @@ def require_new_site(place: SiteFolder, policy: str | None = None) -> None:
 
 def make_site(kit: Path, place: SiteFolder, model_name: str, model: SiteModel, policy: str) -> None:
     """Take a kit in, and write the policy, the ledger and, in the end, the configuration."""
+    from confide.atomic_files import flush
     from confide.federation.flare.kits import renew_site, unpack_site_kit
     from confide.federation.policy import Policy
     from confide.federation.site.accounts import account_by_policy
     from confide.federation.site.config import SiteConfig
     from confide.federation.site.records import SiteRecords
     from confide.federation.site_files import write_whole
-    from confide.files import flush
 
     require_new_site(place, policy)
     _remove_leftovers(place)

@@ -210,7 +210,7 @@ class Transport:
 
     def download(self, path: str, target: Path, *, limit: int = ARCHIVE_BYTES) -> int:
         """Write the answer to a GET request to a file, whole or not at all; return its size."""
-        from confide.files import replacement
+        from confide.atomic_files import replacement
 
         try:
             with self._answer("GET", path, None, {}, None) as response:

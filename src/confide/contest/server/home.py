@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.atomic_files import flush
 from confide.counts import FloatArray
 from confide.errors import HomeError, ParameterError, StoreUnavailableError
-from confide.files import flush
 from confide.records.key_file import KeyFile
 
 DATABASE = "CONFIDE_ORACLE_DATABASE"

@@ -26,6 +26,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NoReturn
 
+from confide.atomic_files import replace_file
 from confide.errors import FederationError, ParameterError, UsageError
 from confide.federation.coordinator.performance import NoLine
 from confide.federation.coordinator.validation import SCHEMA
@@ -34,7 +35,6 @@ from confide.federation.private_noise import GaussianNoise, noise_of
 from confide.federation.protocol import Outcome
 from confide.federation.question import Question
 from confide.federation.question_terms import Period
-from confide.files import replace_file
 from confide.intervals.interval import Estimate, Interval
 from confide.privacy.accounting import epsilon_for
 from confide.privacy.guarantee import Guarantee, exact_fraction

@@ -22,10 +22,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from confide.atomic_files import flush
 from confide.errors import FederationError, ParameterError, UsageError
 from confide.federation.crypto.certificates import REVOKED, Revocations
 from confide.federation.site_files import make_owned, parsed, read_text, toml_value
-from confide.files import flush
 
 
 class NoLogger:

@@ -33,6 +33,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from confide.atomic_files import flush, replacement
 from confide.errors import FederationError, ParameterError
 from confide.federation.crypto.certificates import Revocations, SiteRequest, fresh_tls_key, private_pem, take_in
 from confide.federation.crypto.identity import (
@@ -56,7 +57,6 @@ from confide.federation.flare.federation import (
 from confide.federation.flare.hardening import harden_site
 from confide.federation.site.config import SiteFolder
 from confide.federation.site_files import flush_tree, make_owned, own_tree, write_json, write_whole
-from confide.files import flush, replacement
 
 KEY = "client.key"
 """Private key for TLS, in a kit's startup folder."""

@@ -24,7 +24,7 @@ from confide.federation.site.config import SiteConfig, SiteFolder, SiteModel, Tw
 from confide.federation.site.register import Register
 from confide.federation.site.row_sources import same_content, same_source
 from confide.federation.site.scored_rows import ScoredRows, within
-from confide.sources.details import errors_shown
+from confide.sources.error_details import errors_shown
 
 ANYWHERE = (-1e300, 1e300)
 """A range that every finite score of a model lies in."""

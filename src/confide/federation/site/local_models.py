@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from confide.counts import FloatArray
 from confide.errors import ConfideError, DataError, FederationError, ParameterError, UsageError
-from confide.sources.details import replaced_errors
+from confide.sources.error_details import replaced_errors
 
 _STANDARD = ("", "ai.onnx")
 _LEARNING = "ai.onnx.ml"

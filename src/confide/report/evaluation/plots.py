@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from confide.atomic_files import replacement
 from confide.counts import ScoreCounts
 from confide.errors import ConfideWarning, ParameterError
 from confide.evaluation.evaluation import Evaluation, GroupEvaluation, ModelEvaluation
-from confide.files import replacement
 from confide.intervals.resample import Band, curve_bands, decision_bands
 from confide.report import curves
 from confide.report.numbers import distinct, estimate_text, number, percent

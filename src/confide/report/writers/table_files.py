@@ -13,8 +13,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from confide.atomic_files import replace_file, replacement
 from confide.errors import ParameterError, UsageError
-from confide.files import replace_file, replacement
 from confide.report.writers.terminal import Table, file_stem
 from confide.tasks.output_files import check_folder
 
