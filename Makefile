@@ -38,9 +38,9 @@ $(VENV)/.base: $(VENV)/bin/python pyproject.toml
 	$(INSTALL) -e '.[private]'
 	touch $@
 
-$(VENV)/.test: $(VENV)/.base
+$(VENV)/.test: $(VENV)/bin/python pyproject.toml
 	$(INSTALL) -e '.[test]'
-	touch $@
+	touch $(VENV)/.base $@
 
 demo: $(VENV)/.base
 	$(BIN)/confide demo

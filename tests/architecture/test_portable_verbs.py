@@ -80,6 +80,7 @@ def reached(verb: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("verb", VERBS)
 def test_nothing_of_posix_is_imported(verb: str) -> None:
     modules = reached(verb)
@@ -92,6 +93,7 @@ def test_nothing_of_posix_is_imported(verb: str) -> None:
     assert {module: names for module, names in held.items() if names} == {}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("verb", VERBS)
 def test_no_folder_of_posix_is_named(verb: str) -> None:
     found = set()

@@ -388,6 +388,7 @@ def refused(path: str, cases: Mapping[str, Given]) -> None:
         assert any(sign in message for sign in (";", ".", ":")), f"{name}: no next step in {message!r}"
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("path", [path for path in CALLS if path not in WEIGHTLESS])
 def test_weights_are_taken(path: str) -> None:
     """So a refusal of bad weights is about the weights, not about the way they were handed over."""
@@ -396,7 +397,7 @@ def test_weights_are_taken(path: str) -> None:
     assert weighted != plain(answer(path, ROWS)) or path.endswith("_threshold")  # which may stay where it is
 
 
-@pytest.mark.few(14)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("path", [path for path in CALLS if path not in WEIGHTLESS])
 def test_weights_of_any_allowed_size_end_in_no_raw_error(path: str) -> None:
     shape = np.random.default_rng(2).gamma(2.0, 1.0, SIZE)

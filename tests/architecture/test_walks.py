@@ -79,6 +79,7 @@ def command(walk: str, folder: Path) -> list[object]:
     return commands[walk]
 
 
+@pytest.mark.few(1)
 @pytest.mark.processes
 @pytest.mark.parametrize("walk", ROOMS)
 def test_a_command_loads_the_rooms_of_its_walk(walk: str, tmp_path: Path) -> None:

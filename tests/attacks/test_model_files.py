@@ -153,6 +153,7 @@ def reply(site: Site, network: Network, file: str, person: float) -> dict[str, A
     return {key: value for key, value in heard.items() if key not in ("offer", "signature")}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "model",
     [Raising(ValueError("no")), Raising(ParameterError("no")), Raising(RecursionError()), Raising(None), "ONNX"],

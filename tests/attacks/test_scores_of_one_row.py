@@ -195,6 +195,7 @@ def test_at_a_site_a_replaced_row_changes_its_own_counts(counted: Callable[[pd.D
     assert changed_rows(counted(rows), counted(other)) <= 2
 
 
+@pytest.mark.few(1)
 def test_at_a_site_order_and_repetition_change_no_score(counted: Callable[[pd.DataFrame], ScoreCounts]) -> None:
     rows = site_rows()
     whole = counted(rows)

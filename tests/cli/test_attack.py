@@ -157,6 +157,7 @@ class TestFile:
         ):
             assert words in shown, words
 
+    @pytest.mark.long
     @pytest.mark.processes
     def test_the_long_form_and_standard_input(self, folder: Path) -> None:
         given = (folder / "rows.csv").read_bytes()
@@ -237,6 +238,7 @@ class TestEvaluationReport:
         assert "every label is certain" in page
         assert "confide attack FILE" in page
 
+    @pytest.mark.long
     def test_a_large_one_says_where_to_look(self, tmp_path: Path) -> None:
         rows = [f"{i % 2},{i / 3000}" for i in range(1_500)]
         (tmp_path / "many.csv").write_text("\n".join(["died,risk", *rows]) + "\n", encoding="utf-8")

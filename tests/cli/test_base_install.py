@@ -45,6 +45,7 @@ def confide(*arguments: object) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "options",
     [
@@ -70,6 +71,7 @@ def test_a_large_file_names_the_extra_that_counts_it_faster(tmp_path: Path) -> N
     assert "confide[fast]" not in confide("evaluate", *COLUMNS, "--replicates", "0").stderr
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("arguments", "extra"),
     [

@@ -130,6 +130,7 @@ def served(holder: Holder, tmp_path: Path) -> Iterator[tuple[Holder, RealServer]
         yield holder, server
 
 
+@pytest.mark.long
 def test_a_final_is_checked_with_the_server_before_it_is_charged(
     served: tuple[Holder, RealServer], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

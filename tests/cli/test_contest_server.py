@@ -181,6 +181,7 @@ def test_wrong_usage(typed: str, acting: Callable[[str | None], None]) -> None:
     assert (answer.code, answer.out) == (2, ""), answer.err
 
 
+@pytest.mark.long
 def test_a_home_is_copied_and_put_back(server: RealServer, tmp_path: Path) -> None:
     copy, put_back = tmp_path / "copy", tmp_path / "put-back"
     assert "all are whole" in done(confide("contest", "backup", copy, "--home", server.home)).err

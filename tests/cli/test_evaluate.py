@@ -283,6 +283,7 @@ def test_names_are_never_taken_for_markup(tmp_path: Path) -> None:
         assert name in answer.out
 
 
+@pytest.mark.few(1)
 @pytest.mark.processes
 @pytest.mark.parametrize("arguments", [[], ["--json"]])
 def test_a_terminal_without_our_letters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:

@@ -234,7 +234,7 @@ def test_every_verb_is_tried() -> None:
     assert set(CASES) == set(TREE) - groups
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("verb", "code", "typed"),
     [

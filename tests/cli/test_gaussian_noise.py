@@ -54,6 +54,7 @@ def test_what_is_wrong_is_said_before_anybody_is_asked(
     assert said in answer.err
 
 
+@pytest.mark.long
 def test_a_plan_compares_it_with_laplace_noise(provisioned: Hospitals, monkeypatch: pytest.MonkeyPatch) -> None:
     out_of_reach(monkeypatch)
     options = (*ASK, "--site-share", "0", "--rows", "3000", "--dry-run")

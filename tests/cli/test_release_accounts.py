@@ -116,6 +116,7 @@ class TestTheSameData:
         for more in ((), ("--also-charge",), ("--dry-run",)):
             assert "the request is about other data; open another account" in refused(desk, *other, *more)
 
+    @pytest.mark.few(1)
     @pytest.mark.parametrize("charged", [False, True], ids=["opened for them", "charged for them"])
     def test_data_of_another_account_are_refused_unless_one_means_it(self, desk: Desk, charged: bool) -> None:
         """Else two accounts with a cap each would spend twice the cap on the same people, unnoticed."""

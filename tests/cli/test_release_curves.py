@@ -148,6 +148,7 @@ class TestOptions:
 
 
 class TestWhatItCosts:
+    @pytest.mark.few(1)
     @pytest.mark.parametrize(
         "other",
         [
@@ -234,6 +235,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize(
     ("wrong", "words"), WRONG, ids=lambda given: given if isinstance(given, str) else " ".join(given)
 )

@@ -157,6 +157,7 @@ class TestPages:
             assert words in said, words
         assert EXACT not in said
 
+    @pytest.mark.few(1)
     def test_names_of_pictures_do_not_clash(self, page: str) -> None:
         names = re.findall(r'\bid="([^"]+)"', page)
         assert len(names) == len(set(names))
@@ -211,6 +212,7 @@ class TestReveal:
         assert said.rstrip().endswith("Made with confide.")
         assert "Do not publish this page" in said
 
+    @pytest.mark.few(1)
     @pytest.mark.parametrize("labels", [np.zeros(83, dtype=int), np.ones(83, dtype=int)], ids=["none", "all"])
     def test_rows_of_one_class_do_not_fail_after_the_charge(self, desk: Desk, labels: Any) -> None:
         desk.write("rows.csv", labels)

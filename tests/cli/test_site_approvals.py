@@ -22,6 +22,7 @@ def manual(hospitals: Hospitals, monkeypatch: pytest.MonkeyPatch) -> Hospitals:
 ASK = ("--mode", "private", "--epsilon", "1/2", "--purpose", "yearly report of the network")
 
 
+@pytest.mark.long
 def test_a_person_reads_what_would_leave_and_decides(manual: Hospitals) -> None:
     place = manual.site("north").path
     held = manual.ask(*ASK)

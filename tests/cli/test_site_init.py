@@ -68,6 +68,7 @@ def test_budgets_that_are_asked_for_stand_in_the_policy(provisioned: Hospitals, 
     }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("options", "code", "said"),
     [

@@ -79,6 +79,7 @@ def test_scores_beyond_their_range_are_noted(hospitals: Hospitals, tmp_path: Pat
     assert SiteConfig.load(hospitals.site("north").path).models["logits"].range == (-4.0, 4.0)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("positives", "noted"), [(0, True), (4, True), (5, False)])
 def test_an_administrator_hears_of_a_class_that_is_too_small(
     hospitals: Hospitals, tmp_path: Path, positives: int, noted: bool

@@ -73,6 +73,7 @@ def test_status_tells_what_was_asked_and_spent(hospitals: Hospitals, monkeypatch
     assert "takes part" not in text
 
 
+@pytest.mark.long
 def test_a_study_with_gaussian_noise_is_counted_as_its_receipt_counts_it(
     provisioned: Hospitals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

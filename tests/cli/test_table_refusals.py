@@ -104,6 +104,7 @@ TYPES = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("rows", ["true", "false"])
 def test_a_score_of_another_type(home: Path, database: Database, rows: str) -> None:
     """By the type alone: whether or not there is a row, a release says the same."""
@@ -114,6 +115,7 @@ def test_a_score_of_another_type(home: Path, database: Database, rows: str) -> N
         check_refused(home, [exact], "column 'risk' does not hold numbers|the table has no rows", codes=(1,))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("rows", ["true", "false"])
 def test_a_label_of_another_type(home: Path, database: Database, rows: str) -> None:
     for value in (value for kind, value in TYPES.items() if kind != "text"):
@@ -137,6 +139,7 @@ def test_rows_of_no_class_or_one(home: Path, database: Database) -> None:
         assert private.code == 0, private.err
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("ending", [" ;;\n", "; -- all of them", ";\n/* the end; */\n", "\r\n;\r\n"])
 def test_a_query_may_end_as_sql_files_do(home: Path, database: Database, ending: str) -> None:
     for answer in queried(home, database, f"\ufeffSELECT died, risk FROM people{ending}"):

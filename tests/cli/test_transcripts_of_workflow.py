@@ -129,6 +129,7 @@ class TestReplacedRows:
         asked = (*command, "--positive", "1")
         assert look_alike(bench, asked, ordinary(), replaced(died=value)).code == 0
 
+    @pytest.mark.few(1)
     @pytest.mark.parametrize("command", [RELEASE, TRAIN], ids=lambda command: command[0])
     @pytest.mark.parametrize("ending", ["csv", "jsonl"])
     def test_a_positive_label_that_nobody_has(self, bench: Bench, command: tuple[str, ...], ending: str) -> None:
@@ -292,6 +293,7 @@ class TestUnfitFiles:
         assert seen[0][0].code == 1
         assert "line" not in seen[0][0].err.replace("the first line", "")
 
+    @pytest.mark.few(1)
     @pytest.mark.parametrize("value", ["", "n/a", "NaN", "inf", "0,5"])
     def test_a_bad_score_is_refused_in_the_same_words(self, bench: Bench, value: str) -> None:
         said = {look_alike(bench, RELEASE, replaced(risk=bad), replaced(risk=bad)).err for bad in ("-", f'"{value}"')}

@@ -150,6 +150,7 @@ def test_a_dry_run_says_how_accurate_the_answer_would_be(
     assert "is for the mode private" in exact.err
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mode", ["disclosure-control", "secure-sum", "private"])
 def test_a_dry_run_says_what_a_mode_rules_out_and_compares_the_modes(provisioned: Hospitals, mode: str) -> None:
     price = ("--epsilon", "1") if mode == "private" else ()

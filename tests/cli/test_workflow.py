@@ -26,6 +26,7 @@ def bench(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
 
 
 class TestTheWholeWorkflow:
+    @pytest.mark.few(1)
     @pytest.mark.parametrize(("kind", "how"), [("messages", TEXT), ("patients", COLUMNS)])
     def test_it_costs_what_the_dearer_side_costs_and_once(self, bench: Bench, kind: str, how: tuple[str, ...]) -> None:
         file = getattr(bench, kind)().name

@@ -133,6 +133,7 @@ class TestAllDataLookAlike:
         "few rows": made_messages(3),
     }
 
+    @pytest.mark.long
     def test_all_steps(self, bench: Bench) -> None:
         seen = []
         for name, rows in self.DATA.items():
@@ -145,6 +146,7 @@ class TestAllDataLookAlike:
             bench.desk.hear_the_system_again()
         assert all(other == seen[0] for other in seen)
 
+    @pytest.mark.few(1)
     @pytest.mark.parametrize("share", ["0.999999999999", "1e-12"], ids=["all held out", "none held out"])
     def test_sides_without_rows(self, bench: Bench, share: str) -> None:
         bench.messages()

@@ -105,6 +105,7 @@ def refused(bench: Bench, *arguments: object, code: int = 2) -> str:
     return answer.err
 
 
+@pytest.mark.few(22)
 @pytest.mark.parametrize(("verb", "wrong", "said"), WRONG, ids=lambda part: part if isinstance(part, str) else None)
 def test_wrong_parameters_before_the_file_is_read(bench: Bench, verb: str, wrong: tuple[str, ...], said: str) -> None:
     (bench.folder / "folder.json").mkdir()

@@ -63,6 +63,7 @@ def test_equal_entries_are_ties_with_equal_numbers(delta: Fraction) -> None:
     assert len({entry.digest for entry in alike}) == 2
 
 
+@pytest.mark.few(7)
 @BOTH
 @pytest.mark.parametrize("metric", LINEAR)
 @pytest.mark.parametrize("rows", [2, 5, 60])

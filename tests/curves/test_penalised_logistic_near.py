@@ -26,6 +26,7 @@ def drawn(kind: str, rows: int, replicates: int) -> tuple[SampledCurves, np.ndar
     return curves, sample.positives, sample.negatives
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("rows", [20_000, 200_000])
 def test_curves_are_those_of_fits_from_scratch(kind: str, rows: int) -> None:

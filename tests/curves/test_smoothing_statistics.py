@@ -56,6 +56,7 @@ def bias(rates: Rates, smoother: Smoother, size: int, count: int) -> float:
     )
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("rates", [s_shape, slope(3.0), slope(1 / 3)], ids=["S", "slope 3", "slope 1/3"])
 def test_curved_miscalibration_is_measured(rates: Rates) -> None:
     """True values are 0.108, 0.141 and 0.141; the mean of 30 samples has a standard error of 0.0015."""

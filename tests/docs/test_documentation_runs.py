@@ -208,7 +208,7 @@ def test_every_page_with_commands_is_run() -> None:
 
 
 def test_what_is_set_up_elsewhere_is_known() -> None:
-    known = (".", "'.[federation]'", "'.[serve]'", "demo", "check", "test", "bench", "docs")
+    known = (".", "'.[private]'", "'.[federation]'", "'.[serve]'", "demo", "check", "test", "bench", "docs")
     lines = [command.line for page in PAGES for command in commands(page) if SET_UP_ELSEWHERE.match(command.line)]
     assert lines
     assert {line.split()[-1] for line in lines} <= set(known)

@@ -58,6 +58,7 @@ def check(scores: list[float]) -> None:
     assert all(math.isfinite(number) for number in numbers(found))
 
 
+@pytest.mark.long
 @given(probabilities())
 @example([0.1, 0.10000000000000002, 0.3, 0.30000000000000004] * 3)
 @example([1e-6, 1e-6 * (1 + 1e-15), 1 - 1e-6, 1 - 1.000000001e-6])

@@ -61,6 +61,7 @@ def test_cautions_show_no_numbers_of_the_data(case: str) -> None:
         assert not {"240", "360", "600", "0.3", "0.7"} & set(text.split()), text
 
 
+@pytest.mark.long
 def test_bands_are_doubted_only_where_they_are_drawn() -> None:
     few = confide.evaluate(LABELS[:300], RISK[:300], replicates=0)
     assert not any("band" in text for text in few.warnings)

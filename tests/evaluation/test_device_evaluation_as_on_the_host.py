@@ -109,6 +109,7 @@ def test_the_curve_is_never_further_away_than_stated(move: Move) -> None:
     assert np.abs(at - whole.true_positive_rate).max() < 3 * ERROR
 
 
+@pytest.mark.few(1)
 @pytest.mark.usefixtures("thinned")
 @pytest.mark.parametrize("interval", ["plain", "logit", "bootstrap"])
 def test_intervals_are_the_requested_ones(move: Move, interval: str) -> None:

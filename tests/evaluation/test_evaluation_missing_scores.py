@@ -28,6 +28,7 @@ def frames() -> Mapping[str, Callable[[list[float | None]], Any]]:
     }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", frames())
 def test_missing_scores_are_refused_or_dropped_and_counted(kind: str) -> None:
     holes = [None if place in (3, 17) else float(score) for place, score in enumerate(FIRST)]

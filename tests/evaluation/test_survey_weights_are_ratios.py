@@ -46,6 +46,7 @@ def drawn(weights: Any) -> list[Any]:
     return [*lines, *bands]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("factor", [2.0**-40, 3.0, 2.0**40])
 def test_the_unit_of_weights_does_not_change_plots(factor: float) -> None:
     found, expected = drawn(WEIGHTS * factor), drawn(WEIGHTS)

@@ -39,6 +39,7 @@ def approvals(network: Network) -> Approvals:
     return approvals_of(network.sites["north"].folder)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mode", ["disclosure-control", "secure-sum", "private"])
 def test_a_question_waits_until_a_person_approves(network: Network, mode: str) -> None:
     question = network.question(mode, **({"epsilon": 1} if mode == "private" else {}))
@@ -324,6 +325,7 @@ def test_a_person_is_told_if_the_anchor_does_not_know_of_a_decision(
     assert entries(network.sites["north"].folder, APPROVALS) == 3
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mode", ["noisy-scores", "disclosure-control", "secure-sum", "private"])
 def test_a_site_without_one_of_its_records_files_answers_nothing(tmp_path: Path, mode: str) -> None:
     every = "modes = ['disclosure-control', 'secure-sum', 'private', 'noisy-scores']\nepsilon_in_all = 5\n"

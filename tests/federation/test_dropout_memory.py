@@ -50,6 +50,7 @@ def read_sum(server: Server, question: Question, left: tuple[str, ...], helpers:
     return total
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mode", ["secure-sum", "private"])
 def test_a_site_that_was_set_up_anew_opens_no_second_list(tmp_path: Path, mode: str) -> None:
     """Three of four wrote the first list down; the fourth answered, and one of the three is set up anew."""

@@ -97,6 +97,7 @@ def names(trace: Sequence[Event], what: str) -> set[str]:
     return {Path(path).name for kind, path in trace if kind == what}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mode", ["secure-sum", "disclosure-control", "private"])
 def test_what_a_site_must_remember_is_on_the_disk_before_it_replies(tmp_path: Path, trace: Trace, mode: str) -> None:
     network = Network.build(tmp_path, {"east": 60, "north": 70, "south": 80})

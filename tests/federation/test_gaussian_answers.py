@@ -211,6 +211,7 @@ class TestCharges:
 
 
 class TestAllowances:
+    @pytest.mark.few(1)
     @pytest.mark.parametrize("in_all", [3, 12])
     def test_a_period_costs_what_its_answers_cost_alone(self, place: Callable[..., SiteFolder], in_all: int) -> None:
         policy = POLICY.replace("epsilon_in_all = 3", f"epsilon_in_all = {in_all}")

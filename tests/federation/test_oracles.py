@@ -101,6 +101,7 @@ def test_scores_beyond_the_range_count_at_its_ends_and_nobody_is_told(network: N
     assert east.config.counts(MODEL) == counts
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mode", EXACT)
 def test_no_minimum_cell_tells_how_large_a_class_is(network: Network, mode: str) -> None:
     """Sites with 36 and with 360 positives say the same to every minimum; one with four says that it has too few."""
@@ -175,6 +176,7 @@ def run_here(site: Site, file: str) -> None:
     site.config = replace(site.config, models={MODEL: model})
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("score", "counted"), [(np.nan, 0.0), (np.inf, 1.0), (-np.inf, 0.0)])
 def test_a_model_that_fails_for_one_person_does_not_tell_that_he_is_there(
     network: Network, score: float, counted: float

@@ -69,6 +69,7 @@ def test_sites_that_pinned_each_other_add_up(network: Network) -> None:
     assert found.pooled.auc.value == pytest.approx(auc_score(network.pooled()), abs=1e-15)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("pinned", [True, False])
 def test_a_copy_of_a_kit_is_no_site_to_those_that_pinned_it(network: Network, pinned: bool) -> None:
     """Somebody answers as north with its certificate and key; nobody who pinned is charged, or sends anything."""

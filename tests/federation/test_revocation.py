@@ -121,6 +121,7 @@ def test_the_coordinator_takes_no_answer_under_a_revoked_certificate(network: Ne
         replay(question, json.loads(json.dumps(outcome.transcript)), root=root, revoked=revoked)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("fewest", [4, 3])
 def test_a_site_that_knows_the_list_adds_nothing_to_a_sum_with_a_revoked_one(network: Network, fewest: int) -> None:
     """A coordinator who does not look at the list asks for a sum that needs all sites, and for one that does not."""

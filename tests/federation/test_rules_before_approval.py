@@ -116,6 +116,7 @@ def test_a_question_that_was_paid_for_is_held_and_then_answered(tmp_path: Path, 
     assert all(report.receipt is not None and report.receipt["reused"] for report in outcome.reports)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("share", ["0", "1/2"])
 def test_own_counts_that_are_stored_do_not_count_for_a_new_edition(tmp_path: Path, share: str) -> None:
     """Epsilon 1 of which half is for own counts: a new edition of the same rows costs the half of the sum alone."""

@@ -131,6 +131,7 @@ class TestWhoTakesPart:
         ((kind, _, _, honest),) = heard.heard
         assert (kind, honest) == ("share", (4 if spare else len(listed)) - colluders)
 
+    @pytest.mark.few(1)
     @pytest.mark.parametrize("mode", ["private", "secure-sum"])
     def test_disjoint_lists_of_too_few_sites_are_not_answered(self, tmp_path: Path, mode: str) -> None:
         """A server that cuts eight sites in two had both sums, although five sites must take part."""
@@ -321,6 +322,7 @@ def _counts(outcome: Any) -> np.ndarray[Any, Any]:
 
 
 class TestTheSizeOfGroups:
+    @pytest.mark.few(1)
     @pytest.mark.parametrize("mode", ["disclosure-control", "secure-sum"])
     def test_a_size_above_a_class_locks_nobody_and_tells_nothing(self, tmp_path: Path, mode: str) -> None:
         """East has seven positives. Whatever q is asked for, its reply is that of a site with a hundred."""

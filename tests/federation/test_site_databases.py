@@ -70,6 +70,7 @@ def test_a_table_and_a_query_are_counted_as_files_are(patients: Database, tmp_pa
     assert config(tmp_path, m=by_query(tmp_path, patients)).counts("m") == counted(chosen["risk"], chosen["event"])
 
 
+@pytest.mark.few(1)
 def test_a_local_model_scores_rows_of_a_query(patients: Database, tmp_path: Path) -> None:
     model = LogisticRegression().fit(DATA[BOTH], DATA["event"])
     save(model, tmp_path / "model.joblib")
@@ -169,6 +170,7 @@ def test_no_query_runs_before_a_person_approves(
     assert len(opened) == 1
 
 
+@pytest.mark.few(1)
 def test_changed_rows_are_refused_as_in_a_file(network: Network, patients: Database) -> None:
     """The same words, whether a file or a table changed."""
     network.run(network.question("secure-sum", minimum_cell=1))
@@ -274,7 +276,7 @@ def scored(patients: Database, tmp_path: Path) -> SiteConfig:
     return config(tmp_path, m=model)
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("value", ["NULL", "'NaN'", "'Infinity'", "1e300", "1e400", "-1e400", "1e-400"])
 def test_no_value_of_a_feature_keeps_a_site_from_answering(scored: SiteConfig, patients: Database, value: str) -> None:
     """Neighbours: with and without one row. PostgreSQL would refuse to convert some of these numbers."""

@@ -189,6 +189,7 @@ def test_a_question_that_too_few_sites_could_answer_is_refused_in_round_1(tmp_pa
     assert [network.spent(name) for name in SIZES if mode == "private"] == [0.0] * (3 * (mode == "private"))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mode", ["secure-sum", "private"])
 def test_every_site_looks_at_the_pins_of_its_policy(network: Network, mode: str) -> None:
     """The coordinator has no pins, so nobody but the sites can see that the key is another one."""
@@ -277,6 +278,7 @@ def test_a_sum_of_another_size_than_was_asked_for_is_none(
         network.run(network.question("secure-sum", grid="uniform:200"))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("size", [-1, 1])
 def test_a_private_sum_of_another_size_is_none(network: Network, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     honest = ledger_answers.opened_share

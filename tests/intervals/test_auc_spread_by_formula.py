@@ -35,6 +35,7 @@ def binormal(auc: float, positives: int, negatives: int, ratio: float) -> float:
     return math.sqrt((auc * (1.0 - auc) + first + second) / (positives * negatives))
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("auc", AUCS)
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
 def test_it_is_the_largest_of_the_families(auc: float, sizes: tuple[int, int]) -> None:

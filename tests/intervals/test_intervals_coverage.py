@@ -64,6 +64,7 @@ def test_an_interval_a_fifth_too_narrow_is_refused() -> None:
     assert not LOW < coverage(narrow, 60, 90, 1.0, normal_auc(1.0)) < HIGH
 
 
+@pytest.mark.long
 def test_logit_interval_covers_aucpr_and_the_bootstrap_does_not() -> None:
     positives, negatives = 20, 180
 

@@ -47,6 +47,7 @@ def coverage(cell: str, missing: float = 0.0) -> tuple[float, float]:
     return sample, population
 
 
+@pytest.mark.long
 def test_every_count_is_covered() -> None:
     for cell in CELLS:
         assert min(coverage(cell)) >= ENOUGH, cell

@@ -59,6 +59,7 @@ def test_cells_change_little() -> None:
         assert getattr(found, field)[0] == pytest.approx(by_hand(counts, name), abs=1e-3)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", EVERY)
 def test_intervals_by_name(name: str) -> None:
     counts = rows(600)

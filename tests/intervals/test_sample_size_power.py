@@ -53,6 +53,7 @@ def one_study(rows: int, auc: float, null: float, prevalence: float) -> Callable
     return rejects
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("auc", "null", "prevalence"), [(0.8, 0.7, 0.3), (0.9, 0.8, 0.1)])
 def test_one_auc_is_tested_with_the_planned_power(auc: float, null: float, prevalence: float) -> None:
     rows = auc_sample_size(auc, null=null, prevalence=prevalence, power=POWER).rows

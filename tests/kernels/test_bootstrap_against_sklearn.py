@@ -170,6 +170,7 @@ def test_wrong_bootstraps_are_told_apart() -> None:
     assert abs(discrepancies(actual[1], pooled[1])[1]) > 5.0
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("stratified", [True, False])
 @pytest.mark.parametrize("route", ["rows", "cells"])
 def test_replicates_depend_on_the_seed_and_not_on_threads(route: bootstrap.Route, stratified: bool) -> None:

@@ -153,6 +153,7 @@ def some_rows(family: str, size: int, seed: int = 7) -> tuple[Labels, Scores]:
     return labels, scores
 
 
+@pytest.mark.few(35)
 @pytest.mark.parametrize("size", [2, 3, 41, 300, 5000])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_rows_against_numpy_and_scikit_learn(family: str, size: int) -> None:

@@ -132,6 +132,7 @@ def inertia(values: NDArray[np.float64], cluster: NDArray[np.int64]) -> float:
     return float(((values - cluster_means(values, cluster)[cluster]) ** 2).sum())
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("clusters", [2, 5, 8])
 def test_clusters_are_no_worse_than_those_of_sklearn(clusters: int) -> None:
     values = np.random.default_rng(5).zipf(1.6, 600).clip(0, 10**4) + np.random.default_rng(6).laplace(0, 9, 600)

@@ -15,6 +15,7 @@ from confide.errors import LabelError, WeightError
 RNG = np.random.default_rng(5)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("rows", [3, 7, 24, 86, 90])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_perfect_scores_have_exact_intervals(rows: int, weighted: bool) -> None:

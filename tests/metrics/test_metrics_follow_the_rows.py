@@ -70,7 +70,7 @@ def test_a_float_weight_of_a_whole_number_is_so_many_rows(name: str, rows: RowTa
     assert close(METRICS[name](weighted), METRICS[name](repeated.counts()))
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", sorted(set(METRICS) - WHOLE_ROWS))
 @given(rows=row_tables(most=10), data=st.data())
 def test_order_of_rows_with_weights_that_do_not_add_exactly(name: str, rows: RowTable, data: st.DataObject) -> None:

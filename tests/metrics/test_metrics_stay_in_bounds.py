@@ -100,6 +100,7 @@ def test_areas_that_dominate_each_other(rows: RowTable) -> None:
     assert confide.average_precision_score(counts) >= confide.metrics.average_precision_minimum(counts) - ROUNDING
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("estimator", [*confide.metrics.ESTIMATORS, *confide.metrics.PRROC_ESTIMATORS])
 @given(rows=row_tables(), cut=st.integers(1, 63).map(lambda k: k / 64))
 def test_areas_over_parts_of_the_recalls_add_up(estimator: str, rows: RowTable, cut: float) -> None:

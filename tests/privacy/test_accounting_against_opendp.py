@@ -120,6 +120,7 @@ def pure(epsilon: Any, times: int, **terms: Any) -> list[Guarantee]:
     return [Guarantee(**{"epsilon": epsilon, "neighbours": Neighbours.REPLACE_ONE, **terms})] * times
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("epsilon", "times", "delta"), [(0.1, 100, 1e-6), (0.01, 500, 1e-9), (0.5, 30, 1e-3), (1, 4, 1e-5), (2, 1, 1e-6)]
 )

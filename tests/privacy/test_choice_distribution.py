@@ -80,6 +80,7 @@ def test_choices(case: str) -> None:
     assert not refused(draw(case, seed=1), probabilities(*CASES[case]))
 
 
+@pytest.mark.few(1)
 @pytest.mark.statistical
 @pytest.mark.parametrize("case", ["one dearer than the other", "multiplicities"])
 def test_choices_by_the_systems_bits(case: str) -> None:

@@ -154,6 +154,7 @@ def test_counts_change_by_what_is_said_and_no_less(score: str, relation: Neighbo
     assert max(max(change) - min(change) for change in found) <= stated.apart
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("most", [1, 2])
 @pytest.mark.parametrize("relation", list(Neighbours))
 @pytest.mark.parametrize("score", COUNTS)

@@ -124,6 +124,7 @@ def test_a_share_less_loses_more_than_rho() -> None:
     assert lost(variance, 1) == pytest.approx(float(alone), rel=1e-6)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("honest", [1, 2, 7, 40, 1000])
 @pytest.mark.parametrize("rho", [Fraction(1, 10**9), Fraction(1, 200), Fraction(1, 3), Fraction(40)])
 def test_the_variance_is_the_least_that_suffices(rho: Fraction, honest: int) -> None:

@@ -204,6 +204,7 @@ def smallest_least(epsilon: Fraction) -> int:
     return math.floor(1 / epsilon) + 1
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("relation", list(Neighbours))
 @pytest.mark.parametrize(("rows", "levels"), SMALL)
 @pytest.mark.parametrize("epsilon", [Fraction(3, 5), Fraction(2)], ids=str)

@@ -146,6 +146,7 @@ def test_no_pair_of_more_rows_loses_more(relation: Neighbours, rows: int, levels
         check_all(relation, rows, levels, epsilon)
 
 
+@pytest.mark.few(1)
 @every_relation
 def test_no_least_number_of_positives_loses_more(relation: Neighbours) -> None:
     """Numbers that hold up all datasets, or some."""

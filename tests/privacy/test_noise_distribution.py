@@ -172,16 +172,19 @@ def student_cdf(d: int) -> Distribution:
     return on_grid(stats.t(d).cdf, float(VALUE / GRID), STEPS["rational"])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("d", [1, 2, 3, 4, 5])
 def test_student_t_on_grid(d: int) -> None:
     assert not refused(student_draws(d), student_cdf(d), cells=20)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("d", [1, 2, 3, 4, 5])
 def test_one_degree_of_freedom_more_is_refused(d: int) -> None:
     assert refused(student_draws(d + 1), student_cdf(d), cells=20)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", SCALES)
 def test_laplace_on_grid(kind: str) -> None:
     bits = random.Random(11).getrandbits
@@ -189,6 +192,7 @@ def test_laplace_on_grid(kind: str) -> None:
     assert not refused(draws, on_grid(stats.laplace.cdf, 0.3, STEPS[kind]), cells=12)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", SCALES)
 def test_cauchy_on_grid(kind: str) -> None:
     bits = random.Random(12).getrandbits

@@ -152,6 +152,7 @@ def test_enumeration_refutes_wrong_sensitivities() -> None:
 # --- integers
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("rows", "ties"), [(1, True), (2, True), (4, True), (7, True), (9, False)])
 @pytest.mark.parametrize("neighbours", [Neighbours.REPLACE_ONE, Neighbours.LABEL_ONLY])
 def test_rank_sum_loses_exactly_epsilon(neighbours: Neighbours, rows: int, ties: bool) -> None:
@@ -230,6 +231,7 @@ def test_neighbours_must_be_asked_alike() -> None:
 # --- AUC
 
 
+@pytest.mark.few(1)
 @every_relation
 def test_auc_changes_by_at_most_the_local_sensitivity(neighbours: Neighbours) -> None:
     for (positives, negatives), change in found("auc", neighbours).items():
@@ -305,6 +307,7 @@ def test_the_local_sensitivity_of_average_precision_is_exact_under_replace_one()
             assert same(change, bound), (positives, negatives)
 
 
+@pytest.mark.few(1)
 @every_relation
 def test_average_precision_changes_by_at_most_the_local_sensitivity(neighbours: Neighbours) -> None:
     for (positives, negatives), change in found("average_precision", neighbours).items():

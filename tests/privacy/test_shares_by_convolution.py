@@ -140,6 +140,7 @@ def share_by_mpmath(scale: Fraction, honest: int, bits: random.Random) -> int:
     return share
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("scale", "honest", "times"),
     [

@@ -40,6 +40,7 @@ def drawn(scale: Fraction, honest: int, seed: int = 1) -> tuple[int, ...]:
     return tuple(noisy - 7 for noisy in laplace_share([7] * DRAWS, scale, honest, bits=bits))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("scale", "honest"), KINDS)
 def test_a_share_is_a_difference_of_negative_binomial_variates(scale: Fraction, honest: int) -> None:
     assert not refused(drawn(scale, honest), difference(1.0 / honest, scale), cells=25)

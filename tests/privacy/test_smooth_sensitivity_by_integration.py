@@ -93,6 +93,7 @@ def test_laplace_noise_keeps_its_delta(epsilon: Fraction, delta: Fraction) -> No
     assert real_delta(published_laplace(epsilon, delta), epsilon) <= float(delta)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("delta", DELTAS, ids=str)
 @pytest.mark.parametrize("epsilon", LARGE, ids=str)
 def test_the_published_beta_would_not_where_epsilon_is_large(epsilon: Fraction, delta: Fraction) -> None:

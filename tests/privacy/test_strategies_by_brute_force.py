@@ -278,6 +278,7 @@ def differences(queries: list[IntegerQuery], pairs: NDArray[np.intp]) -> Matrix:
     return changes
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("cells", [3, 4])
 @every_relation
 @every_strategy

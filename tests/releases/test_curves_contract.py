@@ -91,6 +91,7 @@ def test_every_mechanism_gives_a_sound_curve(relation: str, mechanism: str) -> N
     check_sound(released(relation, mechanism=mechanism, delta="1e-6" if mechanism == "gaussian" else 0, grid=grid))
 
 
+@pytest.mark.few(16)
 @every_relation
 @pytest.mark.parametrize("level", [-500, 0, 7, 10_000])
 @pytest.mark.parametrize("shape", SHAPES)

@@ -216,6 +216,7 @@ def test_an_exact_evaluation_still_needs_both_classes(source: str, tmp_path: Pat
         read(source, [0, 0, 0], None, tmp_path, one_class=False)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("grid", ["quantiles:4", "quantiles:4:-1:2", "medians:2"])
 def test_a_grid_that_is_found_privately_depends_on_the_noise_alone(grid: str) -> None:
     """Neither empty cells nor the range of scores nor a threshold between them may show."""

@@ -158,7 +158,7 @@ def test_the_error_is_the_promised_one(
     assert not agrees(twin, errors, coarse=coarse)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.statistical
 @named
 def test_the_widths_are_the_promised_ones(metric: str, mechanism: str, terms: dict[str, Any]) -> None:

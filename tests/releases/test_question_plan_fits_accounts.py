@@ -54,6 +54,7 @@ def grants(share: Share, neighbours: str, metric: str, questions: int) -> bool:
     return True
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("metric", "questions", "neighbours"),
     [("recall", 7, "replace-one"), ("recall", 60, "add-remove-one"), ("auc", 300, "replace-one")],

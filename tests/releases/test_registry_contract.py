@@ -107,6 +107,7 @@ def test_what_is_public_is_named(way: Way) -> None:
     assert list(way.prepare(COUNTS).guarantee.public) == expected
 
 
+@pytest.mark.few(20)
 @every_way
 def test_releases_are_frozen_plain_and_come_back(way: Way) -> None:
     for release in released(way):

@@ -22,6 +22,7 @@ def stored(releases: tuple[Release, ...]) -> tuple[Release, ...]:
     return tuple(Release.from_dict(json.loads(json.dumps(one.to_dict())), one.guarantee) for one in releases)
 
 
+@pytest.mark.long
 def test_a_fine_grid_fits_into_the_room_that_the_ledger_keeps_for_it() -> None:
     """Thousands of edges, and integers with much noise."""
     way = Way("average_precision", "private-counts", "label-only")

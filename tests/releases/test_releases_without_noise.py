@@ -43,6 +43,7 @@ def of(metric: str, *, without: str = "") -> pytest.MarkDecorator:
     return pytest.mark.parametrize("way", chosen, ids=str)
 
 
+@pytest.mark.few(18)
 @every_data
 @of("auc")
 def test_auc_against_scikit_learn(way: Way, data: Rows) -> None:

@@ -236,6 +236,7 @@ def test_weighted_and_separated_scores_are_drawn() -> None:
     assert not drawn(weighted, "roc").axes[0].collections
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("models", "name"), [(2, "decision"), (4, "calibration"), (2, "calibration_groups")])
 def test_identifiers_in_a_figure_do_not_clash(models: int, name: str) -> None:
     evaluation = simulated(models, 5)
@@ -265,6 +266,7 @@ def test_two_models_fit_a_display_with_their_legend(display: Any) -> None:
     plt.close(figure)
 
 
+@pytest.mark.long
 def test_the_overview_of_many_models_has_all_panels() -> None:
     figure = simulated(8).plot()
     figure.draw_without_rendering()

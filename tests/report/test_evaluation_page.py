@@ -92,6 +92,7 @@ def test_page_holds_every_picture_table_and_explanation(page: str) -> None:
         assert expected in text, expected
 
 
+@pytest.mark.long
 def test_identifiers_do_not_clash(page: str) -> None:
     identifiers = re.findall(r'\bid="([^"]+)"', page)
     clashing = {name for name in identifiers if identifiers.count(name) > 1}
@@ -100,6 +101,7 @@ def test_identifiers_do_not_clash(page: str) -> None:
         assert used in identifiers
 
 
+@pytest.mark.long
 def test_page_is_the_same_each_time_and_not_large() -> None:
     rng = np.random.default_rng(0)
     labels = rng.random(3000) < 0.2
@@ -124,6 +126,7 @@ def test_scores_that_are_not_probabilities_leave_two_pictures_out() -> None:
     assert elements.tags.count("svg") == 2
 
 
+@pytest.mark.long
 def test_million_rows_do_not_make_a_large_page() -> None:
     rng = np.random.default_rng(2)
     labels = rng.random(400_000) < 0.1

@@ -114,6 +114,7 @@ def closed() -> Iterator[None]:
     plt.close("all")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", RESULTS)
 def test_repr_is_one_short_line(name: str) -> None:
     shown = repr(RESULTS[name]())

@@ -38,6 +38,7 @@ def test_sites_own_results_and_their_summary_are_shown(case: str) -> None:
     assert ("account for noise and for unknown positions" in shown) is (case == "private")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("case", SUMS_ALONE)
 def test_where_only_sums_are_seen_there_is_no_forest_and_a_reason(case: str) -> None:
     validation, shown = made(case), words(page(case))

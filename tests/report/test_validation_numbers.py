@@ -26,6 +26,7 @@ from tests.federation.outcomes import drawn_sites, outcome_of
 from tests.report.validations import SUMS_ALONE, TERMS, made, page, renamed, terminal, words, written
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("case", TERMS)
 def test_page_and_terminal_show_the_numbers_that_were_found(case: str) -> None:
     validation, pooled = made(case), made(case).pooled
@@ -119,6 +120,7 @@ def test_groups_state_between_what_the_auc_lies() -> None:
     assert all("Groups hide the order" not in page(case) for case in (*SUMS_ALONE, "private"))
 
 
+@pytest.mark.long
 def test_a_site_whose_groups_hide_everything_has_bounds_and_no_auc() -> None:
     data = drawn_sites([150, 200, 250], ["first", "second", "third"])
     data["tiny"] = ScoreCounts.from_arrays(np.arange(40) < 7, np.random.default_rng(0).random(40))

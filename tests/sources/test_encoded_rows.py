@@ -115,6 +115,7 @@ def test_columns_without_any_value(given_as: Callable[[Columns], Any]) -> None:
     assert ENCODING.names(rows.features) == ("grade=1", "grade=2", "grade=1")
 
 
+@pytest.mark.few(17)
 @pytest.mark.parametrize(
     ("labels", "positive"),
     [
@@ -164,6 +165,7 @@ def test_the_data_holder_sees_what_is_wrong(
         read_rows(given_as({**COLUMNS, **changed}), ENCODING, label="died")
 
 
+@pytest.mark.few(15)
 @pytest.mark.parametrize(
     ("labels", "says"),
     [

@@ -88,6 +88,7 @@ def source(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return str(file)
 
 
+@pytest.mark.few(1)
 def test_rows_are_evaluated_counted_and_encoded(source: str) -> None:
     auc, groups = run(READ, source).split()
     expected = ScoreCounts.from_arrays(LABELS, SCORES, positive="yes")
@@ -95,6 +96,7 @@ def test_rows_are_evaluated_counted_and_encoded(source: str) -> None:
     assert groups == "2"
 
 
+@pytest.mark.few(1)
 def test_rows_are_released(source: str, tmp_path: Path) -> None:
     run(RELEASE, source, tmp_path / "ledger.sqlite")
 

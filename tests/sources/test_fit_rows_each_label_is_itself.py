@@ -315,6 +315,7 @@ def fill(cursor: Any, collation: str) -> None:
     cursor.unregister("given")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("declared", "kind", "values"),
     [

@@ -98,6 +98,7 @@ def test_cells_are_counted_in_the_engine_as_on_arrays(database: Database, edges:
     assert len(found) == (wanted.sum(axis=0) > 0).sum()
 
 
+@pytest.mark.few(1)
 def test_the_digest_is_that_of_the_rows_alone(database: Database) -> None:
     def digest(table: str) -> bytes:
         with open_table(located(database, table)) as held:

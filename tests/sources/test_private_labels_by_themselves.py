@@ -109,6 +109,7 @@ def _learn(labels: list[Any], scores: list[Any], positive: object) -> ScoreCount
     return ScoreCounts.from_arrays(rows.labels, scores, one_class=True)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("door", DOORS)
 def test_each_label_matches_itself_alone(door: str) -> None:
     for value, own in zip(VALUES, CLASS, strict=True):

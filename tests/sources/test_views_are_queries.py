@@ -57,6 +57,7 @@ def ask(database: Database, table: str, folder: Path, neighbours: str) -> Any:
     )
 
 
+@pytest.mark.few(1)
 def test_the_rows_of_a_view_are_not_counted_in_public(database: Database, tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="add-remove-one"):
         ask(database, "cohort", tmp_path, "replace-one")
@@ -125,11 +126,13 @@ class TestNamesInDuckDB:
         found.run("CREATE VIEW other.scores AS SELECT * FROM main.scores WHERE infected = 1")
         return found
 
+    @pytest.mark.few(1)
     @pytest.mark.parametrize("name", ["heart.cohort", "HEART.Cohort", "main.cohort", "Cohort", "other.scores"])
     def test_a_view_is_one_by_every_name(self, file: Database, tmp_path: Path, name: str) -> None:
         with pytest.raises(ParameterError, match="add-remove-one"):
             ask(file, name, tmp_path, "replace-one")
 
+    @pytest.mark.few(1)
     @pytest.mark.parametrize("name", ["heart.scores", "main.scores", "SCORES", "scores"])
     def test_a_table_is_none_though_a_view_elsewhere_has_its_name(
         self, file: Database, tmp_path: Path, name: str

@@ -251,6 +251,7 @@ def test_limits_of_ours_are_shown_beside_others(tiny: Study) -> None:
         assert set(named.values()) <= {str(answer) for answer in Answer}
 
 
+@pytest.mark.long
 def test_pieces_can_be_repeated_and_resumed() -> None:
     pieces = {piece.name: piece for piece in planned(TINY, (diabetes_stand_in(),))}
     for name in ("attack 20", "errors stand-in 30", "curves 1,1", "histogram stand-in 100"):

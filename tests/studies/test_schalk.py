@@ -102,6 +102,7 @@ def test_the_area_between_curves_comes_out(plain: Study) -> None:
     assert np.quantile(plain.areas(), (0.25, 0.75)) == pytest.approx((0.021, 0.043), abs=0.0015)
 
 
+@pytest.mark.long
 def test_shares_as_written_cannot_give_the_published_table() -> None:
     """With shares from 0.5 on, AUCs lie about 1 - g/2, so hardly one is above 0.8; in the table four of ten are."""
     at = rates(np.array([0.3, 0.6]))
@@ -222,6 +223,7 @@ def test_claims_hold_if_differences_are_clear() -> None:
     ]
 
 
+@pytest.mark.long
 def test_everything_is_there_as_plain_data(study: Study) -> None:
     document = json.loads(json.dumps(schalk_report(study).to_dict(), allow_nan=False))
     assert (document["schema"], document["study"]) == ("confide.study/1", "schalk")

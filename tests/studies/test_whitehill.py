@@ -129,6 +129,7 @@ _RIGHT = {
 }
 
 
+@pytest.mark.long
 def test_the_page_has_its_pictures(study: Study) -> None:
     page = study_page(whitehill_report(study))
     assert page.count("<svg ") == 4

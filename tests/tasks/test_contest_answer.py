@@ -80,6 +80,7 @@ def test_without_noise_answers_are_exact(tmp_path: Path) -> None:
     assert answering(silent)(scores).value == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("metric", ANSWERED)
 def test_every_metric_that_is_offered_is_answered(tmp_path: Path, metric: str) -> None:
     holder = Holder(tmp_path / "one", noise=seeded(0))

@@ -40,6 +40,7 @@ TABLES: dict[str, Any] = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("columns", [ONE, MANY], ids=["one score", "two scores and groups"])
 @pytest.mark.parametrize("kind", TABLES)
 def test_every_table_gives_the_same_numbers(kind: str, columns: dict[str, Any]) -> None:

@@ -191,7 +191,7 @@ WRONG: list[tuple[dict[str, Any], type[Exception], str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.few(13)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("task", [release, quote_release])
 @pytest.mark.parametrize(("given", "error", "message"), WRONG, ids=lambda one: str(one)[:40])
 def test_wrong_requests_are_refused_and_cost_nothing(

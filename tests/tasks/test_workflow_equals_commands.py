@@ -212,6 +212,7 @@ FRAMES: dict[str, Any] = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("read", FRAMES.values(), ids=FRAMES)
 def test_a_dataframe_gives_what_its_file_gives(read: Any, file: Path, ledger: Path) -> None:
     """Rows have the same features, and the same rows are held out, however the values are stored."""

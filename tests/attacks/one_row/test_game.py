@@ -71,6 +71,7 @@ def best_success(ask: Query, epsilon: int, columns: int, noisier: float = 1.0) -
     return float(np.mean(found))
 
 
+@pytest.mark.few(1)
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     ("text", "options", "query"),

@@ -68,12 +68,14 @@ def call(oracle: Running, route: Route, contest: str, token: str | None) -> int:
     return oracle.call(route.method, path, token, **options).status_code
 
 
+@pytest.mark.few(1)
 def test_every_route_has_a_rule(oracle: Running) -> None:
     found = {route.rule for route in routes(oracle) if route.path not in PUBLIC or route.method != "GET"}
     assert found == PARTICIPANTS | BOTH | ORGANISERS
     assert {route.path for route in routes(oracle)} >= PUBLIC
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("contest", ["heart", "draft", "nowhere"])
 def test_every_role_gets_what_the_rules_say(oracle: Running, contest: str) -> None:
     own = contest if contest != "nowhere" else "heart"

@@ -71,6 +71,7 @@ def send(page: Page, server: Server, name: str, content: bytes) -> None:
     page.get_by_role("button", name="Submit", exact=True).click()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("javascript", [True, False], ids=["with JavaScript", "without JavaScript"])
 def test_a_contest_from_the_first_token_to_the_end(server: Server, browser: Browser, javascript: bool) -> None:
     with window(browser, javascript=javascript) as (page, watch):

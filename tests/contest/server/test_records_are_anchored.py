@@ -293,7 +293,7 @@ NAMES = """UPDATE oracle_finals SET names = replace(replace(replace(names, '"ada
 TABLES = ("keys", "finalists", "finals", "entries", "heads", "submissions", "tokens", "members", "contests")
 
 
-@pytest.mark.few(11)
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "statements",
     [

@@ -61,6 +61,7 @@ def test_a_file_is_scored_as_the_estimator_scores_it(oracle: Running) -> None:
     assert own == {**found, "limits": None}
 
 
+@pytest.mark.few(1)
 def test_the_same_scores_are_the_same_submission(oracle: Running) -> None:
     contest, token = oracle.contests["heart"], oracle.token("heart")
     first = oracle.submit("heart", token, contest.csv(2), key="one").json()
@@ -81,6 +82,7 @@ def test_the_same_scores_are_the_same_submission(oracle: Running) -> None:
     assert (other.status_code, other.json()["id"] == first["id"]) == (201, False)
 
 
+@pytest.mark.few(1)
 def test_a_key_belongs_to_one_file(oracle: Running) -> None:
     contest, token = oracle.contests["heart"], oracle.token("heart")
     assert oracle.submit("heart", token, contest.csv(3), key="mine").status_code == 201
@@ -184,6 +186,7 @@ def test_probabilities_come_with_calibration(oracle: Running) -> None:
     assert "0 to 1" in refused["errors"][0]
 
 
+@pytest.mark.few(1)
 def test_other_kinds_and_states_are_refused(oracle: Running) -> None:
     contest, token = oracle.contests["heart"], oracle.token("heart")
     for kind in ("application/json", "multipart/form-data; boundary=x", "text/plain", ""):

@@ -178,6 +178,7 @@ def test_a_first_kit_that_is_killed_can_be_taken_in_again(tmp_path: Path) -> Non
     assert every_death(run) > 10
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("known", [False, True])
 def test_a_request_that_is_killed_can_be_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, known: bool

@@ -324,7 +324,7 @@ OTHERWISE = {
 }
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", OTHERWISE)
 def test_a_transcript_with_dropouts_is_refused_in_another_order(
     dropped: tuple[Network, Question, list[Outcome]], name: str

@@ -288,6 +288,7 @@ def test_damaged_signatures_are_refused(deployed: Deployed, damage: dict[str, st
     assert replace(deployed, signed=replace(deployed.signed, **damage)).signer() is None
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("kernel", "required", "refused"), [(-1, True, True), (-1, False, False), (1, True, False)])
 def test_a_site_that_requires_confinement_answers_nothing_without(
     deployed: Deployed, monkeypatch: pytest.MonkeyPatch, kernel: int, required: bool, refused: bool

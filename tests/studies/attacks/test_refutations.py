@@ -176,6 +176,7 @@ def test_the_smallest_counterexamples_to_noisycut() -> None:
         noisycut_loss(0, 1)
 
 
+@pytest.mark.few(1)
 @pytest.mark.statistical
 @pytest.mark.parametrize("cutoff", [None, 2])
 def test_noisycut_is_refuted_by_drawing_too(cutoff: int | None) -> None:
