@@ -20,7 +20,8 @@ from confide.attacks.contest.ladder import LadderOracle, boost, climb, expected_
 from confide.attacks.contest.oracle import Agreement, Oracle, Recovered, least_queries
 from confide.attacks.contest.recovery import recover_labels
 from confide.attacks.disclosure import Publication
-from confide.privacy.guarantee import shown, success_bound
+from confide.privacy.adversary import success_bound
+from confide.privacy.guarantee import shown
 
 METRICS = ("auc", "average_precision", "accuracy", "log_loss", "brier")
 SHOWN = ("exact", "digits=6", "digits=5", "digits=4", "digits=3")

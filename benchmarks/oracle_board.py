@@ -28,7 +28,7 @@ from confide.contest.simulation import (
 )
 from confide.counts import FloatArray
 from confide.metrics.ranking import auc_score
-from confide.privacy.guarantee import success_bound
+from confide.privacy.adversary import success_bound
 from confide.tasks.contest_demo import attack_server
 
 TEAMS, ANSWERS, SIGNAL = 50, 1_000, 1.5

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from confide.curves.roc import roc_curve
-from confide.privacy.guarantee import success_bound
+from confide.privacy.adversary import success_bound
 from confide.report import style
 from studies.boyd_private.curves import METHODS, PLACES
 from studies.boyd_private.data import Population

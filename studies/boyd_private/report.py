@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from confide.privacy.guarantee import success_bound
+from confide.privacy.adversary import success_bound
 from studies.boyd_private import plots
 from studies.boyd_private.claims import claims
 from studies.boyd_private.curves import METHODS

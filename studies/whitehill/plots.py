@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from confide.privacy.guarantee import success_bound
+from confide.privacy.adversary import success_bound
 from confide.report import style
 from studies.whitehill.counting import LINES
 from studies.whitehill.plan import EPSILONS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from confide.privacy.guarantee import success_bound
+from confide.privacy.adversary import success_bound
 from confide.report.writers.terminal import Table
 from studies.whitehill.plan import EPSILONS
 from studies.whitehill.published import GROWTH

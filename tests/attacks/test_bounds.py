@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from confide.attacks.disclosure import Publication, finished
-from confide.privacy.guarantee import Guarantee, success_bound
+from confide.privacy.adversary import success_bound
+from confide.privacy.guarantee import Guarantee
 from confide.privacy.neighbours import Neighbours
 
 

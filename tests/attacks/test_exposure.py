@@ -13,7 +13,7 @@ from confide import ScoreCounts, attack
 from confide.attacks.disclosure import Publication
 from confide.attacks.exposure import USUAL, AttackReport
 from confide.errors import ConfideError
-from confide.privacy.guarantee import success_bound
+from confide.privacy.adversary import success_bound
 from tests.attacks.brute import auc_by_pairs
 
 LABELS = [0, 0, 1, 0, 1, 0, 1, 1, 0, 1, 1]

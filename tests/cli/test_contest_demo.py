@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from confide.privacy.guarantee import success_bound
+from confide.privacy.adversary import success_bound
 from tests.cli.commands import PLAIN, STRICT, confide, confide_process
 from tests.waiting import wait_until
 

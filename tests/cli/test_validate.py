@@ -10,8 +10,9 @@ import pytest
 from confide.cli.steps import SiteProgress
 from confide.federation.flare.federation import Federation
 from confide.federation.policy import default_policy
-from confide.federation.protocol import ProgressState, SiteReport, SiteState
+from confide.federation.protocol import SiteReport
 from confide.federation.question import Question
+from confide.federation.site_state import ProgressState, SiteState
 from confide.ledger.ledger import Ledger
 from confide.report.validation.plan import attacker_lines, guarantee_sentences, plan_tables
 from confide.tasks.requests.validate import ValidateRequest

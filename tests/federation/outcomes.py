@@ -14,8 +14,9 @@ from confide.counts import ScoreCounts
 from confide.curves.roc_glm import equidistant_thresholds
 from confide.federation.modes.noisy_scores import NoisyScores, PlacementSums, noise_scale
 from confide.federation.private_noise import noise_of
-from confide.federation.protocol import Outcome, SiteReport, SiteState
+from confide.federation.protocol import Outcome, SiteReport
 from confide.federation.question import Question
+from confide.federation.site_state import SiteState
 from confide.federation.tables import SiteTable, disclosed
 
 Data = Mapping[str, ScoreCounts]

@@ -13,11 +13,12 @@ import pytest
 
 from confide.errors import RecordsError, RefusedError, UsageError
 from confide.federation.policy import default_policy
-from confide.federation.protocol import OFFER, RunError, SiteState
+from confide.federation.protocol import OFFER, RunError
 from confide.federation.question import Question
 from confide.federation.site import approvals as module
 from confide.federation.site.approvals import Approvals, Decision, HeldError, HeldQuestion, question_id
 from confide.federation.site.records import APPROVALS, SiteRecords
+from confide.federation.site_state import SiteState
 from confide.records.anchor import Anchor
 from confide.report.validation.sites import decision_line
 from tests.federation.network import MODES, Network

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from confide.federation.protocol import ANSWER, OFFER, SHARES, UNMASK, VOTE, Message, RunError, SiteState
+from confide.federation.protocol import ANSWER, OFFER, SHARES, UNMASK, VOTE, Message, RunError
 from confide.federation.question import Question
 from confide.federation.site.accounts import ACCOUNT, charged_in_period
 from confide.federation.site.approvals import Approvals, Decision
 from confide.federation.site.records import REGISTER, REQUESTS, SiteRecords
+from confide.federation.site_state import SiteState
 from confide.ledger.ledger import Ledger
 from tests.federation.dropouts import SEVEN, Server, dying, reopened
 from tests.federation.network import Network

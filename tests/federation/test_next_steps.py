@@ -8,8 +8,9 @@ import pytest
 
 from confide.errors import ParameterError, UsageError
 from confide.federation.coordinator.run_state import after_absence
-from confide.federation.protocol import RunError, SiteReport, SiteState
+from confide.federation.protocol import RunError, SiteReport
 from confide.federation.site.approvals import Decision
+from confide.federation.site_state import SiteState
 from tests.federation.network import Network
 from tests.federation.site_books import approvals_of
 

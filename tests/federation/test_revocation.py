@@ -14,8 +14,9 @@ from confide.errors import FederationError
 from confide.federation.coordinator.rounds import replay, validate
 from confide.federation.crypto.certificates import Revocations, take_in
 from confide.federation.crypto.identity import Peer
-from confide.federation.protocol import RunError, SiteState
+from confide.federation.protocol import RunError
 from confide.federation.site.site import Site
+from confide.federation.site_state import SiteState
 from tests.federation.certificates import DAY, NOW, Authority
 from tests.federation.network import Network
 

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from confide.federation.protocol import OFFER, RefusalReason, RunError, SiteState
+from confide.federation.protocol import OFFER, RunError
 from confide.federation.question import Question
 from confide.federation.site.approvals import Decision
+from confide.federation.site_state import RefusalReason, SiteState
 from tests.federation.gaussian_sites import POLICY as ZCDP
 from tests.federation.network import Network
 from tests.federation.site_books import approvals_of

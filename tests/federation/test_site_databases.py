@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 
 from confide.errors import ParameterError, UsageError
 from confide.federation.flare.confinement import credential_files, data_files
-from confide.federation.protocol import OFFER, RunError, SiteState
+from confide.federation.protocol import OFFER, RunError
 from confide.federation.question import PROTOCOL
 from confide.federation.site.approvals import Decision
 from confide.federation.site.checks import check_rows_apart
@@ -22,6 +22,7 @@ from confide.federation.site.config import SiteConfig, SiteModel, TwoEntriesErro
 from confide.federation.site.register import Register
 from confide.federation.site.scored_rows import read_rows
 from confide.federation.site.site import Site
+from confide.federation.site_state import SiteState
 from confide.sources import open_tables
 from confide.sources.locations import TableLocation, query_digest
 from confide.tasks.site import site_model

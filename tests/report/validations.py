@@ -16,7 +16,8 @@ from rich.console import Console
 
 from confide.federation.coordinator.performance import Performance
 from confide.federation.coordinator.validation import Validation, derive
-from confide.federation.protocol import SiteReport, SiteState
+from confide.federation.protocol import SiteReport
+from confide.federation.site_state import SiteState
 from confide.intervals.interval import Estimate
 from confide.privacy import noisy_counts
 from confide.releases import curve_numbers

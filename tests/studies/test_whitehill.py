@@ -22,7 +22,7 @@ from studies.whitehill.running import masked_name, pieces
 from studies.whitehill.study import Study
 from studies.whitehill.tables import above_bounds
 
-from confide.privacy.guarantee import success_bound
+from confide.privacy.adversary import success_bound
 from tests.studies.commands import studies
 
 

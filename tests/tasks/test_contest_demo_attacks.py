@@ -17,7 +17,7 @@ from confide.contest.labels import MaskedLabels
 from confide.contest.metric import ContestMetric
 from confide.counts import FloatArray
 from confide.errors import ParameterError
-from confide.privacy.guarantee import success_bound
+from confide.privacy.adversary import success_bound
 from confide.tasks.contest_demo import FALSE_ALARM, attack_server, planned_submissions
 
 ROWS = 400

@@ -15,7 +15,8 @@ from confide.errors import ParameterError
 from confide.intervals.interval import Interval
 from confide.intervals.proportions import wilson_interval_of
 from confide.metrics.names import METRIC_NAMES, Better, Face, metric_title, names_of, offered_metric
-from confide.privacy.guarantee import Guarantee, checked_epsilon, exact_fraction, shown, success_bound, typed
+from confide.privacy.adversary import success_bound
+from confide.privacy.guarantee import Guarantee, checked_epsilon, exact_fraction, shown, typed
 from confide.privacy.neighbours import Neighbours
 
 PUBLISHABLE = names_of(Face.ATTACK)

@@ -15,7 +15,7 @@ from confide.attacks.numbers import checked_rows
 from confide.attacks.one_row.differencing import DifferencedRows, differenced_rows
 from confide.counts import ScoreCounts
 from confide.errors import ParameterError
-from confide.privacy.guarantee import success_bound
+from confide.privacy.adversary import success_bound
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

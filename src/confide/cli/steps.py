@@ -17,7 +17,7 @@ import typer
 from confide.cli import output
 from confide.cli.flags import find_command, translate
 from confide.errors import FederationError
-from confide.federation.protocol import ProgressState, SiteState
+from confide.federation.site_state import ProgressState, SiteState
 
 if TYPE_CHECKING:
     from rich.live import Live

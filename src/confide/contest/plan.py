@@ -37,7 +37,8 @@ from confide.counts import FloatArray
 from confide.errors import ParameterError
 from confide.metrics.names import Better
 from confide.privacy.accounting import rho_for
-from confide.privacy.guarantee import checked_delta, checked_epsilon, success_bound
+from confide.privacy.adversary import success_bound
+from confide.privacy.guarantee import checked_delta, checked_epsilon
 from confide.privacy.mechanisms.masked_labels import flip_probability
 from confide.privacy.mechanisms.shaped_gaussian import shaped_scale
 

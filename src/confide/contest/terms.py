@@ -13,7 +13,8 @@ from typing import Any
 
 from confide.contest.metric import ContestMetric
 from confide.errors import ParameterError
-from confide.privacy.guarantee import checked_delta, checked_epsilon, stored_fraction, success_bound
+from confide.privacy.adversary import success_bound
+from confide.privacy.guarantee import checked_delta, checked_epsilon, stored_fraction
 
 SCHEMA = "confide.contest/1"
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")

@@ -1,4 +1,4 @@
-"""Protocol of a validation: the channel that carries requests and replies, outcomes, and the states of a site."""
+"""Protocol of a validation: the channel that carries requests and replies, and outcomes."""
 
 from __future__ import annotations
 
@@ -6,50 +6,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any, Protocol, TypeAlias
 
 from confide.errors import FederationError
 from confide.federation.question import Question
-
-
-class SiteState(StrEnum):
-    """State of a site after a round, or after a whole run."""
-
-    ANSWERED = "answered"
-    REFUSED = "refused"
-    HELD = "waiting for approval"
-    FAILED = "failed"
-    SILENT = "silent"
-    LEFT_OUT = "left out"
-
-
-class RefusalReason(StrEnum):
-    """Reason of a refusal that a coordinator must tell from others."""
-
-    BUDGET = "budget"
-
-
-class ProgressState(StrEnum):
-    """State of a site while a run goes on."""
-
-    NOT_ASKED = "not asked yet"
-    NOT_CONNECTED = "not connected"
-    ASKED = "asked"
-    ASKED_FOR_ANSWER = "asked for its answer"
-    REPLIED = "replied"
-    ACCEPTED = "well"
-    REFUSED = "refused"
-    HELD = "waiting for approval"
-    FAILED = "failed"
-    SILENT = "silent"
-    LEFT_OUT = "left out"
-
-    @classmethod
-    def of(cls, state: SiteState) -> ProgressState:
-        """Return the progress that a site's state means."""
-        return cls.ACCEPTED if state is SiteState.ANSWERED else cls(state.value)
-
+from confide.federation.site_state import RefusalReason, SiteState
 
 OFFER, ANSWER = "confide_offer", "confide_answer"
 """Topics of the two rounds."""

@@ -226,15 +226,3 @@ def typed(value: Fraction) -> str:
 def _times(likelihood: float) -> str:
     """Format a factor with three digits, or more if they would read 1, which would mean perfect privacy."""
     return f"{likelihood:.3g}" if likelihood >= 1.01 else f"1 + {likelihood - 1.0:.2g}"
-
-
-def success_bound(epsilon: float, delta: float = 0.0) -> float:
-    """Return the largest probability of guessing which of two neighbours a release came from, if a fair coin chose.
-
-    With p, q the chances to guess "positive" in either world, `p <= e^epsilon q + delta` and `1 - q <= e^epsilon (1 -
-    p) + delta`; their sum bounds the success `(p + 1 - q)/2` by `(e^epsilon + delta)/(1 + e^epsilon)`.
-
-    >>> round(success_bound(1.0), 4)
-    0.7311
-    """
-    return min((1.0 + delta * math.exp(-epsilon)) / (1.0 + math.exp(-epsilon)), 1.0)

@@ -15,7 +15,7 @@ from confide.attacks.exposure import AttackReport, Exposure
 from confide.attacks.from_auc.labeling_count import LabelingCount
 from confide.attacks.from_curve.curve_report import AddedOnRoc, CurveReport, RocPlace
 from confide.attacks.from_curve.points import RocAlignment
-from confide.privacy.guarantee import success_bound
+from confide.privacy.adversary import success_bound
 from confide.report.numbers import DASH, amount
 from confide.report.origin import CLASS_SIZES
 from confide.report.promises import at_most

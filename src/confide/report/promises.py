@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from confide.privacy.guarantee import Guarantee, success_bound
+from confide.privacy.adversary import success_bound
+from confide.privacy.guarantee import Guarantee
 from confide.privacy.neighbours import Neighbours
 
 _OUTCOMES = {"person": "a person's outcome", "row": "the outcome in one row"}

@@ -26,7 +26,8 @@ from confide.attacks.disclosure import Publication
 from confide.contest.terms import ContestTerms
 from confide.counts import FloatArray
 from confide.errors import ParameterError
-from confide.privacy.guarantee import checked_epsilon, success_bound
+from confide.privacy.adversary import success_bound
+from confide.privacy.guarantee import checked_epsilon
 from confide.tasks.federation import require_new_folder
 
 if TYPE_CHECKING:

@@ -18,7 +18,8 @@ from confide.errors import ParameterError, did_you_mean
 from confide.features import FeatureRows, Integers
 from confide.intervals.interval import Interval
 from confide.intervals.proportions import wilson_interval_of
-from confide.privacy.guarantee import checked_epsilon, success_bound
+from confide.privacy.adversary import success_bound
+from confide.privacy.guarantee import checked_epsilon
 from confide.privacy.mechanisms.score_perturbation import perturbed_scores
 from confide.privacy.neighbours import Neighbours
 from confide.privacy.queries import SYSTEM_NOISE, Noise

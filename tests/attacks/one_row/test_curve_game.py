@@ -13,7 +13,7 @@ from confide import Release, ScoreCounts
 from confide.attacks.disclosure import Publication
 from confide.attacks.one_row import games as module
 from confide.attacks.one_row.games import curve_game
-from confide.privacy.guarantee import success_bound
+from confide.privacy.adversary import success_bound
 from confide.releases import PreparedRelease
 from confide.releases.curves import prepare_curves
 from tests.noises import SILENT, seeded

@@ -16,7 +16,7 @@ from confide.attacks.one_row.differencing import differenced_rows, differencing_
 from confide.attacks.one_row.games import label_of_score, with_row
 from confide.counts import FloatArray
 from confide.errors import ParameterError
-from confide.privacy.guarantee import success_bound
+from confide.privacy.adversary import success_bound
 from confide.privacy.mechanisms.squared_error import SPREAD_SHARE
 from confide.releases.registry import prepare
 from tests.noises import seeded

@@ -18,7 +18,7 @@ from confide.attacks.disclosure import Publication
 from confide.attacks.one_row.games import flipped_row, label_game, missing_row_game
 from confide.errors import DataError, ParameterError
 from confide.intervals.proportions import wilson_interval_of
-from confide.privacy.guarantee import success_bound
+from confide.privacy.adversary import success_bound
 from confide.privacy.mechanisms.rank_sum import rank_sum
 from confide.privacy.mechanisms.squared_error import squared_error
 from confide.privacy.neighbours import Neighbours

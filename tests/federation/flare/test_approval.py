@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from confide.federation.protocol import ProgressState, RunError, SiteState
+from confide.federation.protocol import RunError
 from confide.federation.question import Question
+from confide.federation.site_state import ProgressState, SiteState
 from confide.tasks.site_status import approve_question, pending_questions, verify_site
 from tests.federation.flare.conftest import SITES, Network
 from tests.waiting import PATIENCE

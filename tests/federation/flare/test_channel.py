@@ -20,8 +20,9 @@ from nvflare.apis.signal import Signal
 from confide.federation.flare.channel import ABSENT, ENDED, LEFT, TEXT, WORDLESS, FlareChannel, read_reply
 from confide.federation.flare.controller import ConfideController
 from confide.federation.flare.session import RunProgress
-from confide.federation.protocol import LATE, Patience, ProgressState, Silence, SiteState
+from confide.federation.protocol import LATE, Patience, Silence
 from confide.federation.question import Question
+from confide.federation.site_state import ProgressState, SiteState
 
 pytestmark = pytest.mark.processes
 

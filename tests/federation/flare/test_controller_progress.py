@@ -6,7 +6,7 @@ from nvflare.apis.fl_context import FLContext
 from nvflare.fuel.utils import fobs
 
 from confide.federation.flare.controller import ConfideController
-from confide.federation.protocol import ProgressState
+from confide.federation.site_state import ProgressState
 
 
 def test_progress_is_plain_data() -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from confide.federation.protocol import RunError, SiteState
+from confide.federation.protocol import RunError
 from confide.federation.question import Question
 from confide.federation.site.register import Register
+from confide.federation.site_state import SiteState
 from tests.federation.flare import unruly
 from tests.federation.flare.conftest import Network
 from tests.waiting import PATIENCE

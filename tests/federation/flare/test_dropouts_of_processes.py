@@ -15,8 +15,9 @@ import pytest
 from confide.federation.flare.processes import Running, find_running, start_server, start_site
 from confide.federation.flare.session import open_session
 from confide.federation.flare.signing import provision
-from confide.federation.protocol import ANSWER, SHARES, UNMASK, SiteState
+from confide.federation.protocol import ANSWER, SHARES, UNMASK
 from confide.federation.question import Question
+from confide.federation.site_state import SiteState
 from tests.federation.flare import unruly
 from tests.federation.flare.conftest import Network, make_site, python_path
 from tests.federation.flare.test_faults import kill_when_stuck, spent

@@ -11,9 +11,10 @@ import pytest
 
 from confide.federation.coordinator.validation import derive
 from confide.federation.flare.processes import start_site
-from confide.federation.protocol import ANSWER, RunError, SiteState
+from confide.federation.protocol import ANSWER, RunError
 from confide.federation.question import Question
 from confide.federation.site.accounts import ACCOUNT
+from confide.federation.site_state import SiteState
 from confide.ledger.ledger import Ledger
 from tests.federation.flare import unruly
 from tests.federation.flare.conftest import SITES, Network

@@ -22,8 +22,9 @@ from confide.federation.flare.hardening import EXECUTOR, RIGHTS, ROLES
 from confide.federation.flare.job import SignedQuestion, write_job
 from confide.federation.flare.processes import find_running, start_server, start_site
 from confide.federation.flare.session import RunProgress, open_session
-from confide.federation.protocol import OFFER, SiteState
+from confide.federation.protocol import OFFER
 from confide.federation.question import PROTOCOL, Question
+from confide.federation.site_state import SiteState
 from tests.federation.flare.conftest import SITES, Network
 from tests.federation.site_books import logged
 from tests.waiting import PATIENCE, wait_until

@@ -12,8 +12,8 @@ import pytest
 from confide.counts import ScoreCounts
 from confide.federation.coordinator.answers import summed_table
 from confide.federation.coordinator.validation import derive
-from confide.federation.protocol import SiteState
 from confide.federation.question import Question
+from confide.federation.site_state import SiteState
 from confide.federation.tables import SiteTable, disclosed
 from tests.federation.flare.conftest import SITES, Network
 from tests.federation.site_books import logged

@@ -14,8 +14,9 @@ from confide.errors import FederationError
 from confide.federation.coordinator.rounds import replay
 from confide.federation.crypto.agreement import signed_reply
 from confide.federation.flare.run_result import read_result, write_failure, write_outcome
-from confide.federation.protocol import ANSWER, OFFER, SHARES, UNMASK, Message, Outcome, RunError, SiteReport, SiteState
+from confide.federation.protocol import ANSWER, OFFER, SHARES, UNMASK, Message, Outcome, RunError, SiteReport
 from confide.federation.question import Question
+from confide.federation.site_state import SiteState
 from tests.federation.dropouts import SEVEN, STEPS, dying
 from tests.federation.network import Network
 

@@ -14,9 +14,10 @@ import pytest
 from confide.federation.flare.flows import MESSAGES, Party
 from confide.federation.flare.session import BEGIN_SECONDS, END_SECONDS
 from confide.federation.flare.signing import add_site
-from confide.federation.protocol import OFFER, RunError, SiteState
+from confide.federation.protocol import OFFER, RunError
 from confide.federation.question import Question
 from confide.federation.site.config import SiteFolder
+from confide.federation.site_state import SiteState
 from tests.federation.flare import registered, unruly
 from tests.federation.flare.conftest import SITES, Network, python_path
 from tests.federation.flare.hostile import Attacker, flare_site

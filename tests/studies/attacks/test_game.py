@@ -12,7 +12,7 @@ from studies.stoddard.attacks.refutations import ptt_success
 
 from confide.errors import ParameterError
 from confide.features import FeatureRows
-from confide.privacy.guarantee import success_bound
+from confide.privacy.adversary import success_bound
 from tests.noises import seeded
 
 LEVELS, EACH = 40, 6

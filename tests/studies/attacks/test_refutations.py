@@ -33,7 +33,7 @@ from studies.stoddard.attacks.threshold_testing import ptt_probability, ptt_supp
 
 from confide.audits.events import loss_below
 from confide.errors import ParameterError
-from confide.privacy.guarantee import success_bound
+from confide.privacy.adversary import success_bound
 
 EPSILONS = (0.01, 0.1, 1.0, 5.0)
 

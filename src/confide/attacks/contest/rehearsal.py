@@ -17,7 +17,7 @@ from confide.attacks.disclosure import SCHEMA, Publication
 from confide.attacks.numbers import exact_number_of
 from confide.counts import FloatArray
 from confide.errors import ParameterError
-from confide.privacy.guarantee import success_bound
+from confide.privacy.adversary import success_bound
 
 Ask = Callable[[FloatArray], float]
 """From the scores of all rows to the server's answer."""

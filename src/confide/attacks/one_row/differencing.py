@@ -24,7 +24,7 @@ from confide.attacks.one_row.games import (
 )
 from confide.counts import ScoreCounts
 from confide.errors import DataError, ParameterError
-from confide.privacy.guarantee import success_bound
+from confide.privacy.adversary import success_bound
 
 _LOST_PLACES = 1e-9  # what a row adds is a difference of sums, which loses digits
 

@@ -42,15 +42,13 @@ from confide.federation.protocol import (
     Channel,
     Message,
     Outcome,
-    ProgressState,
     Recorder,
-    RefusalReason,
     Replay,
     RunError,
     SiteReport,
-    SiteState,
 )
 from confide.federation.question import PROTOCOL, Question
+from confide.federation.site_state import ProgressState, RefusalReason, SiteState
 
 
 def check_sealing(reply: Message, offer: Offer) -> None:

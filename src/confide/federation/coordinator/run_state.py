@@ -12,20 +12,10 @@ from typing import Any
 from confide.errors import FederationError
 from confide.federation.crypto.agreement import check_reply
 from confide.federation.modes.registry import mode_of
-from confide.federation.protocol import (
-    OFFER,
-    Channel,
-    Message,
-    Patience,
-    ProgressState,
-    RefusalReason,
-    RunError,
-    Silence,
-    SiteReport,
-    SiteState,
-)
+from confide.federation.protocol import OFFER, Channel, Message, Patience, RunError, Silence, SiteReport
 from confide.federation.question import PROTOCOL, Question, other_version
 from confide.federation.question_terms import FEWEST_MASKED, with_threshold
+from confide.federation.site_state import ProgressState, RefusalReason, SiteState
 
 
 def needed(question: Question) -> str:

@@ -19,8 +19,9 @@ from confide.federation.crypto.certificates import REVOKED, Revocations
 from confide.federation.flare.channel import FlareChannel
 from confide.federation.flare.job import read_question
 from confide.federation.flare.run_result import write_failure, write_outcome
-from confide.federation.protocol import Outcome, ProgressState
+from confide.federation.protocol import Outcome
 from confide.federation.question import Question
+from confide.federation.site_state import ProgressState
 
 PROGRESS, RESULT, DONE = "progress", "result", "done"
 """Commands of a coordinator's session to a run: report progress, hand over the result, end after the result arrived."""

@@ -30,11 +30,12 @@ from confide.federation.flare.channel import TEXT
 from confide.federation.flare.confinement import require_confinement
 from confide.federation.flare.job import COORDINATOR_ROLE, FILES, SignedQuestion, job_files, read_question
 from confide.federation.flare.kits import site_identity, take_revocations
-from confide.federation.protocol import ANSWER, OFFER, SiteState
+from confide.federation.protocol import ANSWER, OFFER
 from confide.federation.question import PROTOCOL
 from confide.federation.site.config import SiteFolder
 from confide.federation.site.records import REQUESTS, SiteRecords, round_of
 from confide.federation.site.site import Site
+from confide.federation.site_state import SiteState
 
 _PAUSE_SECONDS = 0.1
 _UNREADABLE = "the request cannot be read; install the same version of confide at the coordinator and at every site"

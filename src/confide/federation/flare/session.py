@@ -32,8 +32,9 @@ from confide.federation.flare.flows import is_run
 from confide.federation.flare.guard import guard_sessions
 from confide.federation.flare.job import VALID_DAYS, SignedQuestion, write_job
 from confide.federation.flare.run_result import MOST_ROUNDS, printable, read_result
-from confide.federation.protocol import Outcome, ProgressState, RunError, SiteReport, SiteState
+from confide.federation.protocol import Outcome, RunError, SiteReport
 from confide.federation.question import Question
+from confide.federation.site_state import ProgressState, SiteState
 
 COMMANDS = ("check_status", "get_job_meta", "app_command", "abort_job")
 """Commands that are sent to the server unchanged, beside the submission of a job."""

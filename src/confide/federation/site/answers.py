@@ -21,13 +21,13 @@ from confide.federation.modes.noisy_scores import NoisyScoresMode, site_noisy_sc
 from confide.federation.modes.private import Private
 from confide.federation.policy import Policy
 from confide.federation.policy_rules import least_class
-from confide.federation.protocol import RefusalReason
 from confide.federation.question import Question
 from confide.federation.site.config import SiteConfig, SiteFolder
 from confide.federation.site.private_answer import charged_answer, check_affordable, check_payable, own_keys
 from confide.federation.site.records import SiteRecords
 from confide.federation.site.register import Register, drawn_before
 from confide.federation.site.scored_rows import SiteRows
+from confide.federation.site_state import RefusalReason
 from confide.federation.tables import WIDE_BITS, SiteTable, disclosed, grouped_counts
 from confide.ledger.charging import padded
 

@@ -33,7 +33,7 @@ from confide.federation.crypto.identity import Identity
 from confide.federation.crypto.secure_sum import Masks
 from confide.federation.modes.registry import mode_of
 from confide.federation.policy import MANUAL, Policy
-from confide.federation.protocol import ANSWER, OFFER, SHARES, UNMASK, VOTE, Message, RefusalReason, SiteState
+from confide.federation.protocol import ANSWER, OFFER, SHARES, UNMASK, VOTE, Message
 from confide.federation.question import PROTOCOL, Question
 from confide.federation.site.answers import SecondRound, SiteData, check_rules, site_answers
 from confide.federation.site.approvals import Approvals, HeldError
@@ -42,6 +42,7 @@ from confide.federation.site.records import REQUESTS, SiteRecords, round_of
 from confide.federation.site.recovery import SiteRecovery
 from confide.federation.site.register import Register
 from confide.federation.site.scored_rows import SiteRows, read_rows
+from confide.federation.site_state import RefusalReason, SiteState
 
 _UNREADABLE = "the site's data cannot be read as it is configured; its administrator finds the reason in the site's log"
 _OWN_FILES = "the site's own files cannot be used; its administrator finds the reason with `confide site verify`"

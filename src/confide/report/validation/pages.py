@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from confide.federation.coordinator.performance import NoLine, leaves_open
 from confide.federation.modes.registry import mode_of
 from confide.federation.private_noise import GaussianNoise, noise_of
-from confide.federation.protocol import SiteState
 from confide.federation.question import Question
 from confide.federation.question_terms import edition_name, edition_words
+from confide.federation.site_state import SiteState
 from confide.intervals.interval import Estimate, Interval
 from confide.metrics.names import Face, metric_title, names_of
 from confide.privacy.guarantee import three_digits

@@ -13,10 +13,10 @@ from confide.federation.crypto.identity import readable_fingerprint
 from confide.federation.flare.confinement import UNCONFINED
 from confide.federation.modes.registry import MODES, mode_of
 from confide.federation.private_noise import noise_of
-from confide.federation.protocol import RefusalReason, SiteState
 from confide.federation.question_terms import edition_words
 from confide.federation.site.approvals import Decision
 from confide.federation.site.checks import FEATURE_ADVICE
+from confide.federation.site_state import RefusalReason, SiteState
 from confide.privacy.guarantee import shown, three_digits
 from confide.report.numbers import plain
 from confide.report.validation.plan import guarantee_sentences, plan_tables, print_word_table, print_words, word_table
