@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from confide.errors import RecordsError
+from confide.records import anchor as anchors
 from confide.records.anchor import Anchor
 from confide.records.chain import End, Head, Link, register_fits, register_seal
 
@@ -90,3 +91,19 @@ def test_an_anchor_is_written_by_one_process_at_a_time(anchor: Anchor) -> None:
         assert "c" not in (anchor.read(KEY) or {})
     late.join(30)
     assert "c" in (anchor.read(KEY) or {})
+
+
+def test_what_another_process_wrote_is_on_the_disk_before_this_one_goes_on(
+    anchor: Anchor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other may have given the file its name, and not have brought the folder to the disk yet."""
+    flushed: list[Path] = []
+    monkeypatch.setattr(anchors, "flush", flushed.append)
+    late = Anchor(anchor.path, error=RecordsError)
+    for _ in range(2):
+        late.advance(KEY, {"a": End(number=5, last="5ea1")})
+        assert flushed == [anchor.path.parent], "once for each version of the file"
+    Anchor(anchor.path, error=RecordsError).advance(KEY, {"a": End(number=6, last="ab1e")})
+    flushed.clear()
+    late.advance(KEY, {"a": End(number=6, last="ab1e")})
+    assert flushed == [anchor.path.parent]
