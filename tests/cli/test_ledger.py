@@ -79,6 +79,7 @@ def test_an_account_is_opened_changed_and_shown(path: Path) -> None:
         (("new", "a", "-e", "3", "--data-name", f"data-{'0' * 32}"), "digest of a file"),
         (("new", "a", "-e", "3", "--data", "a.csv", "--data-name", "a"), "not both"),
         (("new", "a", "-e", "3", "--analyst", "ana"), "NAME=EPSILON"),
+        (("new", "a", "-e", "3", "--analyst", "ana=1", "--analyst", "ana=2"), "give one cap for each analyst"),
         (("new", "a", "-e", "3", "--analyst", "ana=-1"), "must not be negative"),
         (("new", "a", "--change", "--unit", "person"), "cannot be changed"),
         (("new", "a", "--change", "--rows-per-person", "2"), "cannot be changed"),

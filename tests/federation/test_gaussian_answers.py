@@ -23,6 +23,7 @@ from confide.federation.question import Question
 from confide.federation.site.accounts import ACCOUNT, CONCENTRATED, Prices, charged_in_period, read_budget
 from confide.federation.site.config import SiteFolder
 from confide.federation.site.private_answer import opened_share, prepare_own, prepare_share
+from confide.federation.site.records import SiteRecords
 from confide.federation.site.scored_rows import SiteRows
 from confide.ledger.requests import Request
 from confide.metrics.ranking import auc_score
@@ -79,6 +80,7 @@ def place(tmp_path: Path) -> Callable[..., SiteFolder]:
         folder = SiteFolder(tmp_path / name)
         folder.path.mkdir(exist_ok=True)
         folder.policy.write_text(policy)
+        SiteRecords(folder).begin()
         return folder
 
     return make

@@ -21,6 +21,7 @@ from confide.federation.question import Question
 from confide.federation.site.accounts import ACCOUNT, account_by_policy, open_site_account
 from confide.federation.site.config import SiteFolder
 from confide.federation.site.private_answer import charge, opened_share, prepare_own, prepare_share, quote
+from confide.federation.site.records import SiteRecords
 from confide.federation.site.scored_rows import SiteRows
 from confide.privacy.mechanisms.private_counts import cells_on
 from confide.privacy.mechanisms.strategies import best_strategy
@@ -62,6 +63,7 @@ def own_key(monkeypatch: pytest.MonkeyPatch) -> None:
 def folder(tmp_path: Path) -> SiteFolder:
     place = SiteFolder(tmp_path)
     place.policy.write_text(default_policy())
+    SiteRecords(place).begin()
     return place
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -457,6 +458,22 @@ def test_the_anchor_never_moves_back_and_older_anchors_catch_up(filed: Subject) 
     assert filed.is_whole()
     filed.write()
     assert filed.anchor.read_bytes() not in (lagging, newest)
+
+
+def test_an_anchor_that_is_removed_in_a_transaction_comes_back_with_all_chains(
+    filed: Subject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise a chain that the transaction did not touch could be set back from then on."""
+    write = Chains.write
+
+    def removed(chains: Chains, *given: Any) -> None:
+        write(chains, *given)
+        filed.anchor.unlink()
+
+    monkeypatch.setattr(Chains, "write", removed)
+    filed.write()
+    assert set(filed.chains) <= set(json.loads(filed.anchor.read_text())["ends"])
+    assert filed.is_whole()
 
 
 def test_no_two_lists_of_parts_are_sealed_alike() -> None:

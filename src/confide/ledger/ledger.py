@@ -31,6 +31,7 @@ from confide.ledger.charging import (
     written,
 )
 from confide.ledger.entries import Draft, Kind
+from confide.ledger.place import FilePlace
 from confide.ledger.question import PublicQuestion, folded_name, same_name
 from confide.ledger.reader import LedgerReader, existing
 from confide.ledger.receipts import Quote, Receipt
@@ -67,7 +68,7 @@ class Ledger(LedgerReader):
     """Source of noise that tests inject. If None, the operating system's generator is used."""
 
     def __init__(
-        self, url: str | Path | None = None, *, padding: float = STEP_SECONDS, noise: Noise | None = None
+        self, url: str | Path | FilePlace | None = None, *, padding: float = STEP_SECONDS, noise: Noise | None = None
     ) -> None:
         super().__init__(url)
         self._padding = padding

@@ -27,11 +27,15 @@ _POSTGRESQL = ("postgresql", "postgres", "postgresql+psycopg")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilePlace:
-    """A SQLite file; `shown` is how it was named, `default` whether nobody named it."""
+    """A SQLite file; `shown` is how it was named, `default` whether nobody named it.
+
+    With `anchored`, the file and its anchor must be there already: whoever writes makes neither.
+    """
 
     path: Path
     shown: str
     default: bool = False
+    anchored: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +46,7 @@ class ServerPlace:
     shown: str
 
 
-def find_place(url: str | Path | None = None) -> FilePlace | ServerPlace:
+def find_place(url: str | Path | FilePlace | None = None) -> FilePlace | ServerPlace:
     """Read where a ledger is: a path, `sqlite:///path` or `postgresql://user@host/database`.
 
     Without one: the environment's `CONFIDE_LEDGER`, else `confide/ledger.sqlite` in the user's data folder.
@@ -50,6 +54,8 @@ def find_place(url: str | Path | None = None) -> FilePlace | ServerPlace:
     >>> find_place("postgresql://ana:secret@db.example/ledgers").shown
     'postgresql://ana@db.example/ledgers'
     """
+    if isinstance(url, FilePlace):
+        return url
     url = url or os.environ.get(ENVIRONMENT) or None
     if url is None:
         path = user_folder("XDG_DATA_HOME", ".local/share") / "ledger.sqlite"
@@ -117,5 +123,12 @@ def open_store(place: FilePlace | ServerPlace) -> Store:
 
     shown = f"ledger {place.shown}"
     if isinstance(place, FilePlace):
-        return SQLiteStore(place.path, shown=shown, key_file=key_file(place), owner=_OWNER, makes_folder=place.default)
+        return SQLiteStore(
+            place.path,
+            shown=shown,
+            key_file=key_file(place),
+            owner=_OWNER,
+            anchored=place.anchored,
+            makes_folder=place.default,
+        )
     return PostgreSQLStore(place.url, shown=shown, key_file=key_file(place), owner=_OWNER)

@@ -19,7 +19,7 @@ from confide.ledger.account import Account
 from confide.ledger.account_terms import checked_name
 from confide.ledger.charging import Record
 from confide.ledger.entries import Entry, Kind
-from confide.ledger.place import find_place, open_store
+from confide.ledger.place import FilePlace, find_place, open_store
 from confide.ledger.receipts import AccountCheck, Verification
 from confide.ledger.requests import data_identity, source_digest, unknown_account, unnamed_account
 from confide.ledger.spending import Budget, covering
@@ -145,7 +145,7 @@ def _text(value: object) -> str | None:
 class LedgerReader:
     """A ledger at a place, opened for reading; `Ledger` adds what charges and writes."""
 
-    def __init__(self, url: str | Path | None = None) -> None:
+    def __init__(self, url: str | Path | FilePlace | None = None) -> None:
         self.place = find_place(url)
         self.shown = self.place.shown
         self._store = open_store(self.place)

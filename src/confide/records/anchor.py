@@ -44,6 +44,7 @@ class Anchor:
         self._waiting: dict[str, End] = {}
         self._seen: dict[str, End] = {}
         self._version: tuple[int, ...] = ()
+        self._kept: tuple[int, ...] = ()
 
     def exists(self) -> bool:
         """Return whether there is such a file."""
@@ -92,6 +93,7 @@ class Anchor:
             if self.exists():
                 seen = self.seen(key)
                 if all(_reaches(seen.get(name), end) for name, end in ends.items()):
+                    self._keep()
                     return
             with _WAITING:
                 wanted, self._waiting = self._waiting, {}
@@ -100,6 +102,13 @@ class Anchor:
                 _merge(merged, wanted)
                 _merge(merged, ends)  # which an earlier thread took along, and could not write
                 self._write(key, merged)
+
+    def _keep(self) -> None:
+        """Bring the name of the file to the disk, which another process may have given it just now."""
+        if self._kept != self._version:
+            with self._disk():
+                flush(self.path.parent)
+            self._kept = self._version
 
     def replace(self, key: bytes, ends: Ends) -> None:
         """Write ends as they are, also such that lie before those of the file."""

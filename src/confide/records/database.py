@@ -135,7 +135,8 @@ _OBJECTS = "SELECT type, name, tbl_name, sql FROM sqlite_master"
 class SQLiteStore(Store):
     """A file, with the anchor beside it.
 
-    With `anchored`, records without their anchor are refused; otherwise the next write makes it anew.
+    With `anchored`, whoever writes needs the file and its anchor, which `create` alone makes; otherwise the next write
+    makes them anew.
     `makes_folder` says whether the folder may be made, too.
     """
 
@@ -211,6 +212,8 @@ class SQLiteStore(Store):
     def chains(self, *, writing: bool) -> Iterator[Chains]:
         """Run a block on the chains, which must hold what the anchor has seen; the anchor follows the commit."""
         if writing and not self.exists():
+            if self._anchored:
+                raise self.owner.error(f"{self.shown} is not there; {self.owner.remedy}")
             self.create()
         text = self.anchor.text()  # before the transaction: what was committed since may have moved the anchor on
         with super().chains(writing=writing) as chains:
@@ -225,15 +228,18 @@ class SQLiteStore(Store):
         """Run a block on records that may have been changed; yield also whether the anchor has seen no more of them."""
         text = self.anchor.text()
         with super().inspecting() as (chains, _):
-            seen = {} if text is None else self.anchor.parse(text, chains.key)
-            yield chains, chains.lacks(seen) is None and not (text is None and self._anchored)
+            yield chains, chains.lacks(self._ends(chains, text)) is None
+
+    def _ends(self, chains: Chains, text: bytes | None) -> dict[str, End]:
+        """Return what the anchor has seen, given its content."""
+        if text is not None:
+            return self.anchor.parse(text, chains.key)
+        if self._anchored:
+            raise self.owner.error(f"{self.anchor.path} is missing; {self.owner.remedy}")
+        return {}
 
     def _checked_anchor(self, chains: Chains, text: bytes | None) -> dict[str, End]:
-        if text is None:
-            if self._anchored:
-                raise self.owner.error(f"{self.anchor.path} is missing; {self.owner.remedy}")
-            return {}
-        seen = self.anchor.parse(text, chains.key)
+        seen = self._ends(chains, text)
         lacking = chains.lacks(seen)
         if lacking is not None:
             raise self.owner.error(

@@ -122,9 +122,8 @@ class Records:
                 token=token,
                 at=now(),
             )
-            after = chains.ends().get(contest)
-        if after is not None:
-            self.anchor.advance(self.key, {contest: after})
+            ends = chains.ends()
+        self.anchor.advance(self.key, ends)  # all of them: the file may have been removed since it was read
 
 
 def _anchor(home: Home) -> Anchor:

@@ -49,6 +49,7 @@ from confide.errors import FederationError, ParameterError, RefusedError, Unpaya
 from confide.federation.policy import Policy
 from confide.federation.question_terms import Period
 from confide.federation.site.config import SiteFolder
+from confide.federation.site.records import SiteRecords
 from confide.ledger.account_terms import Composition
 from confide.ledger.entries import Kind
 from confide.ledger.ledger import Ledger
@@ -334,7 +335,7 @@ def _plain(epsilon: Fraction) -> dict[str, float]:
 def read_budget(folder: SiteFolder) -> SiteBudget | None:
     """Read a site's ledger; None if it has no account yet."""
     policy = Policy.load(folder.policy)
-    with Ledger(folder.database) as ledger:
+    with SiteRecords(folder).ledger as ledger:
         account = find_account(ledger, policy)
         if account is None:
             return None

@@ -25,6 +25,7 @@ from confide.records.chain import Owner, canonical_json
 
 if TYPE_CHECKING:
     from confide.ledger.ledger import Ledger
+    from confide.ledger.place import FilePlace
     from confide.records.database import SQLiteStore
     from confide.records.transaction import Chains
 
@@ -69,16 +70,16 @@ class SiteRecords:
     @cached_property
     def store(self) -> SQLiteStore:
         """Return the database; nothing is read or written yet."""
-        from confide.ledger.place import FilePlace, key_file  # these bring SQLAlchemy with them
+        from confide.ledger.place import key_file  # these bring SQLAlchemy with them
         from confide.records.database import SQLiteStore
 
-        path = self.folder.database
+        place = self._place
         return SQLiteStore(
-            path,
-            shown=f"the site's database {path}",
-            key_file=key_file(FilePlace(path=path, shown=str(path))),
+            place.path,
+            shown=f"the site's database {place.path}",
+            key_file=key_file(place),
             owner=_OWNER,
-            anchored=True,
+            anchored=place.anchored,
         )
 
     @cached_property
@@ -86,7 +87,14 @@ class SiteRecords:
         """Return the ledger of the privacy budget."""
         from confide.ledger.ledger import Ledger
 
-        return Ledger(self.folder.database)
+        return Ledger(self._place)
+
+    @property
+    def _place(self) -> FilePlace:
+        from confide.ledger.place import FilePlace
+
+        path = self.folder.database
+        return FilePlace(path=path, shown=str(path), anchored=True)
 
     def exists(self) -> bool:
         """Return whether there are records; refuse those of an older version, and what is left of removed ones."""
@@ -176,6 +184,8 @@ class SiteRecords:
 
     def check(self) -> tuple[LogCheck, ...]:
         """Check all entries of all chains but the ledger's, which checks itself."""
+        from confide.ledger.entries import account_of
+
         names = (REQUESTS, APPROVALS, REGISTER)
         try:
             self._require_made()
@@ -183,9 +193,8 @@ class SiteRecords:
                 found, complete = records.breaks()
         except RecordsError as error:
             return tuple(LogCheck(name=name, entries=0, problem=str(error)) for name in names)
-        gone = (
-            None if complete and anchored else "a chain was removed from the site's records, added to them or set back"
-        )
+        known = complete and anchored and all(chain in names or account_of(chain) is not None for chain in found)
+        gone = None if known else "a chain was removed from the site's records, added to them or set back"
         checks = []
         for name in names:
             links, broken = found.get(name, ((), None))

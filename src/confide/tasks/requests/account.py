@@ -26,6 +26,8 @@ def _caps_by_name(given: Iterable[str], parameter: str) -> dict[str, str]:
         name, equals, cap = text.rpartition("=")
         if not equals or not name or not cap:
             raise ParameterError(f"`{parameter}` must look like NAME=EPSILON, for example ana=2; got {text!r}")
+        if name in caps:
+            raise ParameterError(f"`{parameter}` names {name!r} twice; give one cap for each analyst")
         caps[name] = cap
     return caps
 
