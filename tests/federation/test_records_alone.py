@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from confide.errors import RecordsError
-from confide.federation.protocol import RunError, SiteState
+from confide.federation.protocol import RunError
 from confide.federation.site import private_answer
 from confide.federation.site.config import SiteFolder
 from confide.federation.site.records import SiteRecords
+from confide.federation.site_state import SiteState
 from confide.ledger.ledger import Ledger
 from tests.federation.network import Network
 from tests.federation.site_books import execute, problems
