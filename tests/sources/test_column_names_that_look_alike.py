@@ -14,7 +14,7 @@ from confide.sources.predictions_out import write_with_scores
 from confide.sources.submission_rows import ScoreLimits, own_parquet_rows
 from confide.sources.tables import count_table
 
-COLUMNS = {"label": [1, 0], "score": [0.9, 0.1], "Score": [0.3, 0.7], "Score_1": [5.0, 6.0]}
+COLUMNS: dict[str, list[float]] = {"label": [1, 0], "score": [0.9, 0.1], "Score": [0.3, 0.7], "Score_1": [5.0, 6.0]}
 
 
 @pytest.fixture
