@@ -66,3 +66,11 @@ def test_the_file_is_not_sniffed_as_a_whole(tmp_path: Path, monkeypatch: pytest.
     file = tmp_path / "table.csv"
     file.write_text("label,score\n0,0.5\n1,0.75\n")
     assert len(open_file(file, columns=["label", "score"]).rows()) == 2
+
+
+def test_a_column_is_found_by_its_own_name_letter_case_included(tmp_path: Path) -> None:
+    file = tmp_path / "scores.csv"
+    file.write_text("label,score,Score\n1,0.9,0.1\n0,0.1,0.9\n")
+    assert open_file(file, columns=["label", "score"]).columns == ("label", "score")
+    for name in ("Score", "SCORE"):
+        assert open_file(file, columns=["label", name]).columns == ("label", "score", "Score_1")

@@ -246,3 +246,11 @@ def test_decimals_are_read_to_the_last_bit(reader: Reader, tmp_path: Path) -> No
     labels = (RNG.random(2_000) < 0.5).astype(int).tolist()
     columns: Columns = {"label": labels, "score": scores}
     assert reader(columns, Names(), tmp_path) == by_hand(columns, Names())
+
+
+@pytest.mark.parametrize("frame", [pl.DataFrame, pd.DataFrame])
+def test_labels_that_differ_in_a_last_nul_are_two(frame: Any) -> None:
+    rows = frame({"label": ["a\0", "a", "a\0"], "score": [0.1, 0.2, 0.3]})
+    assert ScoreCounts.from_frame(rows, label="label", score="score", positive="a\0").positives.tolist() == [1, 0, 1]
+    counts = ScoreCounts.from_arrays(["a\0", "a", "a\0"], [0.1, 0.2, 0.3], positive="a\0")
+    assert counts.positives.tolist() == [1, 0, 1]

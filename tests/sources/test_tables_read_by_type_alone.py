@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from confide import release
-from confide.errors import ConfideError, LabelError, NoRowsError, ParameterError, ScoreError
+from confide.errors import ColumnError, ConfideError, LabelError, NoRowsError, ParameterError, ScoreError
 from confide.sources.locations import TableLocation
 from confide.sources.open_tables import open_table
 from confide.sources.tables import count_table
@@ -211,3 +211,14 @@ def test_weights_may_be_true(server: Database, file: Database) -> None:
         with open_table(TableLocation.parse(database.url, query=query)) as held:
             counts = count_table(held.table, label="died", score="risk", weight="weight").counts
         assert counts.positives.tolist() == [0, 1]
+
+
+def test_a_list_of_an_enumeration_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "heart.db"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE lists AS SELECT ['a']::ENUM('a', 'b')[] AS died, 0.5 AS risk")
+    with (
+        open_table(TableLocation.parse(f"duckdb:///{path}?table=lists"), private=True) as held,
+        pytest.raises(ColumnError, match="neither numbers nor text"),
+    ):
+        count_table(held.table, label="died", score="risk", positive="a", one_class=True)

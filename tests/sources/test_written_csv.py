@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from confide.errors import UnreadableError
 from confide.sources import written_files
 from confide.sources.duckdb_files import open_file
-from confide.sources.written_files import distinct, is_regular
+from confide.sources.written_files import distinct, is_regular, long_values
 from tests.examples import examples
 
 MARKS = st.text("ab\",\n\r é\t;#\\'\0", max_size=12)
@@ -76,3 +76,14 @@ def test_a_row_longer_than_a_block(tmp_path: Path) -> None:
 
 def test_names_are_distinct() -> None:
     assert distinct(["a", "A", "", "a"]) == ["a", "A_1", "column2", "a_2"]
+
+
+def test_readers_that_overlap_leave_the_limit_as_it_was() -> None:
+    before = csv.field_size_limit()
+    first, second = long_values(), long_values()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert csv.field_size_limit() > before
+    second.__exit__(None, None, None)
+    assert csv.field_size_limit() == before

@@ -166,13 +166,17 @@ def checked_weights(weights: ArrayLike) -> CountArray:
         raise WeightError("weights must not be negative, as a weight counts rows; correct or remove those rows")
     if (array == 0).any():
         raise WeightError("some weights are zero; remove those rows")
-    if array.dtype.kind == "f" and not (
-        array.min(initial=1.0) >= _LEAST_WEIGHT and array.max(initial=1.0) <= 1.0 / _LEAST_WEIGHT
-    ):
+    if array.dtype.kind == "f":
+        check_weight_range(array.min(initial=1.0), array.max(initial=1.0))
+    return array
+
+
+def check_weight_range(least: float, greatest: float) -> None:
+    """Refuse weights that are no whole numbers and so small or large that products of them are not finite numbers."""
+    if not (least >= _LEAST_WEIGHT and greatest <= 1.0 / _LEAST_WEIGHT):
         raise WeightError(
             "weights must lie between 1e-50 and 1e50, as products of them are needed; multiply all by one number"
         )
-    return array
 
 
 def _whole_sum(raw: NDArray[Any]) -> float:

@@ -39,6 +39,8 @@ def _read_named(con: Any, file: str, columns: Sequence[str]) -> DuckTable | None
     source = f"read_csv({quoted_text(file)}, {options})"
     chosen = ", ".join(quoted_name(column) for column in columns)
     try:
+        if not set(columns) <= set(DuckTable(con, f"SELECT * FROM {source}").columns):  # noqa: S608  # quoted
+            return None  # DuckDB would take "Score" for a column "score"
         con.execute(f"CREATE TEMP TABLE confide_text AS SELECT {chosen} FROM {source}")  # noqa: S608  # quoted
         tests = ", ".join(test for column in columns for test in _tests(column))
         row = con.execute(f"SELECT {tests} FROM confide_text").fetchone()  # noqa: S608  # quoted
@@ -170,17 +172,39 @@ def _read(con: Any, reader: str, file: Path, **more: str) -> DuckTable:
 def _open_parquet(con: Any, file: Path, columns: Sequence[str] | None, as_written: bool) -> DuckTable:
     """Open a Parquet file, which is read again as needed; refuse decimals that DuckDB would read as other numbers."""
     schema = f"parquet_schema({quoted_text(literally(file))})"
-    found = con.execute(f"SELECT name, precision, logical_type FROM {schema}").fetchall()  # noqa: S608  # quoted
-    for name, digits, _ in found:
+    found = con.execute(f"SELECT name, precision, logical_type, num_children FROM {schema}").fetchall()  # noqa: S608  # quoted
+    for name, digits, _, _ in found:
         if digits is not None and digits > _WIDEST and (columns is None or name in columns):
             raise ColumnError(
                 f"column {name!r} has decimals of more than {_WIDEST} digits, which cannot be read; "
                 "write it with fewer, as floats or as text"
             )
     table = _read(con, "read_parquet", file)
+    names = outer_names([(name, children) for name, _, _, children in found])
+    if names != list(table.columns) and columns is not None and _told_apart(columns, names):
+        # DuckDB gives a column a new name if another differs from it in letter case alone.
+        table = table.select(**{name: table[table.columns[names.index(name)]] for name in columns})
     # DuckDB reads columns of nulls, which have no type, as whole numbers.
-    empty = [name for name, _, kind in found if kind == "NullType()" and name in table.columns] if as_written else []
+    empty = [name for name, _, kind, _ in found if kind == "NullType()" and name in table.columns] if as_written else []
     return table.mutate(**{name: table[name].cast("string") for name in empty}) if empty else table
+
+
+def _told_apart(columns: Sequence[str], names: Sequence[str]) -> bool:
+    """Return whether all columns are among the names, and one DuckDB table can have them all."""
+    return set(columns) <= set(names) and len({name.lower() for name in columns}) == len(set(columns))
+
+
+def outer_names(schema: Sequence[tuple[str, int | None]]) -> list[str]:
+    """Return the names of columns from the names of all nodes of a schema, each before its children."""
+    names, inside = [], [1]
+    for name, children in schema:
+        if len(inside) == 2:
+            names.append(name)
+        inside[-1] -= 1
+        inside.append(children or 0)
+        while inside and not inside[-1]:
+            inside.pop()
+    return names
 
 
 def reader_of(file: Path, given: str | Path) -> tuple[str, bool]:

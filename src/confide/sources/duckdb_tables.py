@@ -279,11 +279,11 @@ class DuckTable:
         """Return a number, or true or false, for every row."""
         return DuckColumn(self, _written(value))
 
-    def select(self, *names: str, **named: DuckColumn) -> DuckTable:
+    def select(self, /, *names: str, **named: DuckColumn) -> DuckTable:
         """Keep columns, and compute others."""
         return self._of(", ".join([*map(quoted_name, names), *_named(named)]), columns=(*names, *named))
 
-    def mutate(self, **named: DuckColumn) -> DuckTable:
+    def mutate(self, /, **named: DuckColumn) -> DuckTable:
         """Add columns, or replace those of the same names."""
         kept = [name for name in self.columns if name not in named]
         return self.select(*kept, **named)
@@ -292,7 +292,7 @@ class DuckTable:
         """Leave columns out."""
         return self.select(*(name for name in self.columns if name not in names))
 
-    def rename(self, **old: str) -> DuckTable:
+    def rename(self, /, **old: str) -> DuckTable:
         """Give columns new names, each new name with the old one."""
         new = {before: after for after, before in old.items()}
         columns = {name: new.get(name, name) for name in self.columns}
@@ -327,11 +327,11 @@ class DuckTable:
         """Count rows."""
         return DuckColumn(self, f"count(*){_filter(where)}")
 
-    def aggregate(self, **named: DuckColumn) -> DuckTable:
+    def aggregate(self, /, **named: DuckColumn) -> DuckTable:
         """Return one row of sums, counts and ends."""
         return self.select(**named)
 
-    def group_by(self, *names: str, **keys: DuckColumn) -> DuckGroups:
+    def group_by(self, /, *names: str, **keys: DuckColumn) -> DuckGroups:
         """Divide the rows by columns, or by what is computed from them."""
         return DuckGroups(self, {**{name: self[name] for name in names}, **keys})
 
@@ -395,7 +395,7 @@ class DuckGroups:
     table: DuckTable
     keys: Mapping[str, DuckColumn]
 
-    def aggregate(self, **named: DuckColumn) -> DuckTable:
+    def aggregate(self, /, **named: DuckColumn) -> DuckTable:
         """Return one row for each group: its keys, and sums, counts and ends."""
         places = ", ".join(str(place) for place in range(1, len(self.keys) + 1))
         return self.table._of(

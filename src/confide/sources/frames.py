@@ -79,8 +79,8 @@ def frame_rows(frame: Any, columns: RowColumns, *, positive: object = None, miss
 
 
 def _array(column: Any) -> np.ndarray[Any, Any]:
-    """Return a column as an array; integers of 128 bits, which NumPy does not have, as objects."""
-    return _objects(column) if str(column.dtype) in _LONG_INTEGERS else column.to_numpy()
+    """Return a column as an array; as objects integers of 128 bits, and texts, whose last NULs NumPy would lose."""
+    return _objects(column) if str(column.dtype) in (*_LONG_INTEGERS, "String") else column.to_numpy()
 
 
 def _objects(column: Any) -> np.ndarray[Any, np.dtype[np.object_]]:

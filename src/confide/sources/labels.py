@@ -87,7 +87,12 @@ def _from_integers(array: NDArray[Any], *, one_class: bool) -> NDArray[np.bool_]
 
 def _equal(array: NDArray[Any], chosen: Any) -> NDArray[np.bool_]:
     """Return where labels equal the positive one; nowhere if there is none."""
-    return np.zeros(array.size, dtype=np.bool_) if chosen is None else np.asarray(array == chosen, dtype=np.bool_)
+    if chosen is None:
+        return np.zeros(array.size, dtype=np.bool_)
+    if array.dtype.kind == "O":  # NumPy would take the NULs from the end of a text
+        held, chosen = chosen, np.empty(1, dtype=object)
+        chosen[0] = held
+    return np.asarray(array == chosen, dtype=np.bool_)
 
 
 def _distinct(array: NDArray[Any]) -> list[Any]:

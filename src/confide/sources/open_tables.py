@@ -31,7 +31,7 @@ from confide.errors import (
 )
 from confide.sources.digests import digest_of, duckdb_row_hashes
 from confide.sources.duckdb_files import connect_duckdb
-from confide.sources.duckdb_tables import DuckTable, quoted_name
+from confide.sources.duckdb_tables import DuckTable, DuckType, quoted_name
 from confide.sources.error_details import replaced_errors, shows_errors
 from confide.sources.locations import Engine, TableLocation, check_columns, statement_of, unused_name
 
@@ -178,7 +178,7 @@ def _duckdb_table(connection: Any, location: TableLocation, view: str) -> tuple[
         found = connection.execute(f"DESCRIBE SELECT * FROM {inner}").fetchall()  # noqa: S608 - the data holder's query
         columns = [str(name) for name, *_ in found]
         check_columns(columns)
-        texts = {name for name, kind, *_ in found if kind == "VARCHAR" or kind.startswith("ENUM")}
+        texts = {name for name, kind, *_ in found if DuckType(str(kind)).is_string()}
         chosen = [
             f'CAST({quoted_name(name)} AS VARCHAR) COLLATE "binary" AS {quoted_name(name)}'
             if name in texts

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from confide.counts import FloatArray
 from confide.errors import SubmissionError, SubmissionProblem, UnreadableError, did_you_mean
-from confide.sources.duckdb_files import connect_duckdb
+from confide.sources.duckdb_files import connect_duckdb, outer_names
 from confide.sources.duckdb_tables import DuckTable, quoted_text
 from confide.sources.written_files import literally, long_values
 
@@ -385,8 +385,9 @@ def own_parquet_rows(
         with connect_duckdb() as con:
             table = DuckTable(con, f"SELECT * FROM read_parquet({file}, hive_partitioning = false)")  # noqa: S608
             schema = con.execute(f"SELECT name, num_children FROM parquet_schema({file})").fetchall()  # noqa: S608
-            find_columns(columns, _outer_names(schema), limits)
-            ids, scores = (table[name].type() for name in columns)
+            # By place: DuckDB gives a column a new name if another differs from it in letter case alone.
+            id_name, score_name = (table.columns[place] for place in find_columns(columns, outer_names(schema), limits))
+            ids, scores = table[id_name].type(), table[score_name].type()
             _require(ids.is_string() or ids.is_integer(), scores.is_floating() or scores.is_integer(), columns)
             about = f"FROM parquet_metadata({file})"
             (groups,) = con.execute(f"SELECT count(DISTINCT row_group_id) {about}").fetchone()
@@ -398,24 +399,11 @@ def own_parquet_rows(
             used = {each.strip() for (encodings,) in con.execute(of_ids).fetchall() for each in encodings.split(",")}
             if not used <= _USUAL_ENCODINGS:
                 raise _unreadable()
-            found = table.select(id=table[columns[0]].cast("string"), score=table[columns[1]].cast("float64")).arrays()
+            found = table.select(id=table[id_name].cast("string"), score=table[score_name].cast("float64")).arrays()
     except duckdb.Error:
         raise _unreadable() from None
     missing = [np.nan if score is None else score for score in found["score"].tolist()]
     return [one or "" for one in found["id"].tolist()], np.array(missing, dtype=np.float64)
-
-
-def _outer_names(schema: Sequence[tuple[str, int | None]]) -> list[str]:
-    """Return the names of columns from the names of all nodes of a schema, each before its children."""
-    names, inside = [], [1]
-    for name, children in schema:
-        if len(inside) == 2:
-            names.append(name)
-        inside[-1] -= 1
-        inside.append(children or 0)
-        while inside and not inside[-1]:
-            inside.pop()
-    return names
 
 
 def _opened(content: bytes, **options: Any) -> Any:

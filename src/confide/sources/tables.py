@@ -36,7 +36,7 @@ from confide.errors import (
     UsageError,
     WeightError,
 )
-from confide.sources.arrays import count_checked, refuse_private_weights
+from confide.sources.arrays import check_weight_range, count_checked, refuse_private_weights
 from confide.sources.duckdb_tables import DuckTable
 from confide.sources.engine_tables import (
     check_unchanged,
@@ -182,7 +182,7 @@ def _summary(table: Any, scores: int, weighted: bool, distinct: bool) -> dict[st
         column, whole = table.weight, table.weight.type().is_integer()
         bad = column.isnull() if whole else column.isnull() | column.isnan() | column.isinf()
         aggregates["bad_weight"] = bad.ifelse(1, 0).sum()
-        aggregates["least_weight"] = column.min()
+        aggregates |= {"least_weight": column.min(), "greatest_weight": column.max()}
         if whole:
             aggregates["whole_sum"] = column.cast("float64").sum()
     (row,) = fetch_rows(table.aggregate(**aggregates))
@@ -205,7 +205,10 @@ def _refuse_bad(summary: dict[str, Any], scores: Sequence[str], weight: str | No
             )
         if summary["least_weight"] == 0:
             raise WeightError(f"column {weight!r} has weights of zero; remove those rows")
-        check_weight_sum(summary.get("whole_sum", 0.0))
+        if "whole_sum" in summary:
+            check_weight_sum(summary["whole_sum"])
+        else:
+            check_weight_range(summary["least_weight"], summary["greatest_weight"])
 
 
 def _no_rows() -> DataError:

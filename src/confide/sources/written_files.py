@@ -21,6 +21,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
+from threading import Lock
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -225,14 +226,22 @@ def _of_width(rows: Iterable[list[str]], width: int) -> Iterator[list[str]]:
             raise csv.Error
 
 
+_LONG_VALUES = Lock()
+_readers: list[int] = []  # the limit before each thread that reads now; the first one is the caller's own
+
+
 @contextmanager
 def long_values() -> Iterator[None]:
-    """Allow values of any length: Python refuses those of more than 128 kB."""
-    before = csv.field_size_limit(sys.maxsize)
+    """Allow values of any length: Python refuses those of more than 128 kB, by one limit for all threads."""
+    with _LONG_VALUES:
+        _readers.append(csv.field_size_limit(sys.maxsize))
     try:
         yield
     finally:
-        csv.field_size_limit(before)
+        with _LONG_VALUES:
+            if len(_readers) == 1:
+                csv.field_size_limit(_readers[0])
+            _readers.pop()
 
 
 def select_written(con: Any, path: str, start: bytes, given: object, columns: Sequence[str]) -> DuckTable:
