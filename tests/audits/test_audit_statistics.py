@@ -51,7 +51,7 @@ FLOORS = {
 HARD = {"curves/laplace-flat", "curves/laplace-automatic", "shares/spare"}
 """Mechanisms whose floor takes twice the draws: in some runs a less telling event is chosen."""
 
-CLOSE = {"auc/local-student-t", "curves/parallel-medians", "shares/all-needed"}
+CLOSE = {"auc/local-student-t", "curves/parallel-medians", "shares/all-needed", "shares/gaussian-scarce"}
 """Twins that lose little more than they claim."""
 
 WEAK = {("curves/laplace-automatic", Neighbours.REPLACE_ONE)}
