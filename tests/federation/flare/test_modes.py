@@ -13,7 +13,7 @@ from confide.counts import ScoreCounts
 from confide.federation.coordinator.answers import summed_table
 from confide.federation.coordinator.validation import derive
 from confide.federation.question import Question
-from confide.federation.site_state import SiteState
+from confide.federation.site_state import ProgressState, SiteState
 from confide.federation.tables import SiteTable, disclosed
 from tests.federation.flare.conftest import SITES, Network
 from tests.federation.site_books import logged
@@ -72,7 +72,9 @@ def test_secure_sum_is_that_of_the_pooled_rows_and_nothing_is_printed(
     for place in network.folders.values():
         wait_until(partial(is_empty, place.path / "run" / "tmp"))
     assert set(heard) == set(SITES)
-    assert all(states[0] == "not asked yet" and "asked" in states for states in heard.values())
+    # The server is looked at now and then: a quick site may have replied before it was seen as asked.
+    assert all(states[0] == "not asked yet" and len(states) > 1 for states in heard.values()), heard
+    assert set().union(*heard.values()) <= set(ProgressState) - {ProgressState.FAILED, ProgressState.SILENT}
     labels, scores = network.pooled("summed", SITES)
     assert outcome.total is not None
     table = summed_table(outcome.question, outcome.total)
