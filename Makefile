@@ -21,7 +21,7 @@ PYTEST = OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist wor
 help:
 	@echo "make demo   evaluate the bundled example, release it privately, write a report"
 	@echo "make check  lint, types and the links of the documentation: a minute and a half"
-	@echo "make test   lint, types and all tests but the longest: less than eight minutes"
+	@echo "make test   lint, types and all tests but the longest: about nine minutes"
 	@echo "make test-all  the same with the longest, which repeat studies and draw millions of samples"
 	@echo "make bench  speed and accuracy beside peers (some minutes)"
 	@echo "make studies  list the studies of papers; make studies NAME=schalk runs one, NAME=all all"
