@@ -193,8 +193,10 @@ class Transport:
 
         A `repeatable` request is sent again if the connection broke or the server was too busy.
         """
-        for attempt in range(1, self.attempts + 1):
-            last = attempt == self.attempts or not repeatable
+        attempt = 0
+        while True:
+            attempt += 1
+            last = attempt >= self.attempts or not repeatable
             try:
                 reply = self._once(method, path, body, headers or {}, limit, progress)
             except (OSError, http.client.HTTPException) as error:
@@ -206,7 +208,6 @@ class Transport:
             if not _is_passing(reply) or last or wait > LONGEST_WAIT:
                 return self._accepted(reply)
             self.sleep(wait)
-        raise AssertionError("a request ends in its last attempt")  # pragma: no cover
 
     def download(self, path: str, target: Path, *, limit: int = ARCHIVE_BYTES) -> int:
         """Write the answer to a GET request to a file, whole or not at all; return its size."""
